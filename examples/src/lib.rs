@@ -1,0 +1,1 @@
+//! Short programs to copy; each file under `examples/` is one.

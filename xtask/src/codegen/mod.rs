@@ -1,0 +1,1 @@
+//! `isa/*.isa` → checked-in Rust.
