@@ -1,1 +1,48 @@
+//! A lossless, dense representation of NVIDIA PTX, and the lexer beneath it.
+//!
+//! A [`Module`] keeps the bytes it was read from; every byte belongs to exactly one statement or to
+//! the gap between two. Statements are records addressed by typed ids ([`InstId`], [`RegId`], …);
+//! operands are eight bytes each; a mnemonic such as `ld.global.nc.v4.f32` is stored once a module
+//! as a [`Signature`].
+//!
+//! This crate neither parses nor prints: see `ptx-parse` and `ptx-print`.
 #![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod body;
+pub mod compare;
+pub mod constant;
+mod decl;
+mod diagnostic;
+mod entity;
+mod function;
+mod intern;
+pub mod lex;
+mod limits;
+mod module;
+mod operand;
+mod signature;
+mod span;
+
+pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
+pub use decl::{
+    Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
+    Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
+};
+pub use diagnostic::{Code, Diagnostic, Note, Severity};
+pub use entity::{
+    AddrId, DeclId, DirectiveId, EntityId, FuncId, ImmId, InstId, ItemId, LabelId, ListId, NameId,
+    OpaqueId, OperandRef, PrimaryMap, PrototypeId, RegDeclId, RegId, ScopeId, SectionId, SigId,
+    StmtId, SymbolId, VarId,
+};
+pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
+pub use intern::Interner;
+pub use limits::Limits;
+pub use module::{Header, Item, Module, Section, SectionEntry};
+pub use operand::{
+    Address, AddressForm, Immediate, Operand, OperandPool, OperandRange, Selector,
+};
+pub use signature::{Signature, Signatures, Word};
+pub use span::{LineColumn, LineIndex, Span};

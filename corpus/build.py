@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Regenerate compiled/ from src/.
+
+usage: build.py [nvcc] [triton] [llvm] [--force]        (default: all three; files that exist are kept)
+
+Everything is staged under /src (or $CORPUS_ROOT), so that the paths inside the results are neutral:
+  /src/cuda/tk   the CUDA 13.2 compiler:  pip install --target ... nvidia-cuda-nvcc==13.2.78 nvidia-nvvm==13.2.*
+                 nvidia-cuda-crt==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-cccl==13.2.*   (folder nvidia/cu13)
+  /src/venv      a virtual environment with triton
+llc, llc-19, llc-22 and clang-22 are Debian packages (llvm, llvm-19, llvm-22, clang-22); missing ones are skipped.
+"""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = Path(os.environ.get("CORPUS_ROOT", "/src"))
+FORCE = "--force" in sys.argv
+FAILED = []
+
+
+def stage(kind):
+    """Copy src/<kind> to ROOT/<kind> and return the folder."""
+    to = ROOT / kind
+    to.mkdir(parents=True, exist_ok=True)
+    for f in (HERE / "src" / kind).iterdir():
+        shutil.copy(f, to / f.name)
+    return to
+
+
+def make(out, cmd, **kw):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.exists() and not FORCE:
+        return
+    tmp = ROOT / f"out{os.getpid()}.ptx"
+    tmp.unlink(missing_ok=True)
+    p = subprocess.run([str(c) for c in cmd] + ["-o", str(tmp)], capture_output=True, text=True, **kw)
+    if p.returncode or not tmp.exists():
+        FAILED.append(out.name)
+        print("FAILED", out.name, (p.stderr + p.stdout).strip()[:300])
+        return
+    data = tmp.read_bytes()
+    assert str(HERE).encode() not in data and b"/root" not in data and b"/tmp" not in data, out
+    out.write_bytes(data)
+    print(f"{len(data):9} {out.relative_to(HERE)}", flush=True)
+
+
+def toolkit():
+    tk = ROOT / "cuda" / "tk"
+    if not tk.exists():
+        packages = ["nvidia-cuda-nvcc==13.2.78"] + [f"nvidia-{n}==13.2.*" for n in
+                                                    ("nvvm", "cuda-crt", "cuda-runtime", "cuda-cccl")]
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(ROOT / "wheels"), *packages], check=True)
+        tk.parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / "wheels" / "nvidia" / "cu13").rename(tk)
+    return tk
+
+
+def nvcc():
+    tk, src = toolkit(), stage("cuda")
+
+    def one(name, tag, arch, *opts):
+        make(HERE / "compiled" / "nvcc" / f"{name}.{tag}.{arch}.ptx",
+             [tk / "bin" / "nvcc", "-ptx", "-std=c++17", "--extended-lambda", "--expt-relaxed-constexpr", "-w",
+              f"-arch={arch}", *opts, f"{name}.cu"], cwd=src)
+
+    def many(names, tag, archs, *opts):
+        for n in names.split():
+            for a in archs.split():
+                one(n, tag, a, *opts)
+
+    many("empty", "O3", "sm_75 sm_90a sm_100f sm_121a")
+    many("vecadd", "O3", "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121 sm_120f")
+    many("reduce sort", "O3", "sm_75 sm_120")
+    many("calls globals", "O3", "sm_75 sm_90 sm_120")
+    many("atomics math", "O3", "sm_75 sm_100")
+    many("texture", "O3", "sm_80 sm_120a")
+    many("matrix", "O3", "sm_75 sm_80 sm_90a sm_120a")
+    many("lowp", "O3", "sm_80 sm_89 sm_100a")
+    many("hopper", "O3", "sm_90 sm_100a")
+    many("blackwell", "O3", "sm_100a sm_103a")
+    many("nbody", "O3", "sm_86 sm_110a")
+    many("vecadd nbody", "G", "sm_75 sm_90a sm_120", "-G")
+    many("calls", "G", "sm_89", "-G")
+    many("vecadd nbody reduce matrix", "lineinfo", "sm_80 sm_100f", "-lineinfo")
+    many("reduce nbody vecadd", "O0", "sm_75", "-Xcicc", "-O0")
+    many("math nbody", "fast", "sm_90", "--use_fast_math")
+    many("math", "strict", "sm_86", "-fmad=false", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
+    many("rdc", "rdc", "sm_80 sm_120", "-rdc=true")
+    many("rdc", "rdcG", "sm_90", "-rdc=true", "-G")
+    many("calls globals", "rdc", "sm_103", "-rdc=true")
+    many("vecadd reduce", "regs", "sm_80", "-maxrregcount=32", "-default-stream=per-thread")
+    many("cub_algorithms", "O3", "sm_90")
+    many("thrust_algorithms", "O3", "sm_75")
+    many("cub_algorithms", "big", "sm_80", "-DBIG")
+
+
+def triton():
+    if not (ROOT / "venv").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(ROOT / "venv")], check=True)
+        subprocess.run([str(ROOT / "venv/bin/pip"), "install", "-q", "triton"], check=True)
+    src = stage("triton")
+    env = dict(os.environ, TRITON_CACHE_DIR=str(ROOT / "triton-cache"))
+    subprocess.run([str(ROOT / "venv/bin/python"), "kernels.py", str(HERE / "compiled" / "triton")] + (["--force"] if FORCE else []),
+                   cwd=src, env=env, check=True)
+
+
+def llvm():
+    src = stage("llvm")
+
+    def out(name, tool, cpu, ptx, tag):
+        return HERE / "compiled" / "llvm" / f"{name}.{tool}{tag}.{cpu}.ptx{ptx}.ptx"
+
+    def llc(ver, name, cpu, ptx, *opts, tag=""):
+        tool = "llc" + (f"-{ver}" if ver != "14" else "")
+        if shutil.which(tool):
+            make(out(name, f"llc{ver}", cpu, ptx, tag), [tool, f"{name}.ll", "-march=nvptx64", f"-mcpu={cpu}", f"-mattr=+ptx{ptx}", *opts], cwd=src)
+
+    def clang(ver, cpu, ptx, *opts, tag=""):
+        if shutil.which(f"clang-{ver}"):
+            make(out("kernels", f"clang{ver}", cpu, ptx, tag), [f"clang-{ver}", "--target=nvptx64-nvidia-cuda", "-nogpulib", "-ffreestanding", "-w", f"-march={cpu}",
+                 "-Xclang", "-target-feature", "-Xclang", f"+ptx{ptx}", *opts, "-S", "-x", "c", "kernels.c"], cwd=src)
+
+    for cpu, ptx in (("sm_20", 32), ("sm_60", 60), ("sm_80", 75)):
+        llc("14", "typed", cpu, ptx)
+    llc("14", "typed", "sm_53", 50, "-O0", tag=".O0")
+    for cpu, ptx in (("sm_50", 64), ("sm_75", 70), ("sm_90a", 83)):
+        llc("19", "small", cpu, ptx)
+    for cpu, ptx in (("sm_75", 78), ("sm_90", 84), ("sm_100a", 87), ("sm_120f", 88), ("sm_110a", 90)):
+        llc("22", "opaque", cpu, ptx)
+    llc("22", "opaque", "sm_80", 80, "-O0", tag=".O0")
+    llc("22", "opaque", "sm_80", 80, "-nvptx-short-ptr", tag=".short")
+    for cpu, ptx, opt in (("sm_52", 63, "-O2"), ("sm_70", 70, "-O0"), ("sm_86", 81, "-O1"), ("sm_121a", 90, "-O3")):
+        clang("22", cpu, ptx, opt, tag=opt.replace("-", "."))
+    clang("22", "sm_80", 80, "-O1", "-g", tag=".g")
+    clang("22", "sm_90", 84, "-O2", "-gline-tables-only", tag=".lines")
+
+
+wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "triton", "llvm"]
+for w in wanted:
+    {"nvcc": nvcc, "triton": triton, "llvm": llvm}[w]()
+if FAILED:
+    print(len(FAILED), "failed:", *FAILED)

@@ -1,0 +1,2 @@
+// Nothing but an empty kernel.
+__global__ void nothing() {}

@@ -1,0 +1,557 @@
+//! Constant expressions: the operators of manual 4.5.4–4.5.6 with their precedence and the rules
+//! of 64-bit signed, unsigned and floating-point arithmetic.
+//!
+//! Reading and evaluating is one pass with explicit stacks, so that depth of nesting costs memory,
+//! not stack.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::Span;
+use crate::lex::number::{NumberError, NumberValue, number_value, scan_number};
+use crate::lex::scan::{self, Trivia, peek};
+
+/// What sort of value a constant is.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ConstKind {
+    /// A signed 64-bit integer.
+    Signed,
+    /// An unsigned 64-bit integer.
+    Unsigned,
+    /// A double.
+    Double,
+    /// A single, spelled by its bits.
+    Single,
+    /// No value: the expression is wrong, and a diagnostic says how.
+    Invalid,
+}
+
+/// The value of a constant: 64 bits and how to read them.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct ConstValue {
+    low: u32,
+    high: u32,
+    kind: ConstKind,
+}
+
+impl ConstValue {
+    /// The value of a wrong expression.
+    pub const INVALID: Self = Self::new(0, ConstKind::Invalid);
+
+    /// A value from its bits.
+    pub const fn new(bits: u64, kind: ConstKind) -> Self {
+        Self { low: bits as u32, high: (bits >> 32) as u32, kind }
+    }
+
+    /// A signed integer.
+    pub const fn signed(value: i64) -> Self {
+        Self::new(value as u64, ConstKind::Signed)
+    }
+
+    /// What sort of value this is.
+    pub const fn kind(self) -> ConstKind {
+        self.kind
+    }
+
+    /// The bits: of the integer, the double, or (low half) the single.
+    pub const fn bits(self) -> u64 {
+        (self.high as u64) << 32 | self.low as u64
+    }
+
+    /// The integer, if it is one; unsigned values keep their bits.
+    pub const fn as_int(self) -> Option<i64> {
+        match self.kind {
+            ConstKind::Signed | ConstKind::Unsigned => Some(self.bits() as i64),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is a floating-point one.
+    pub const fn as_float(self) -> Option<f64> {
+        match self.kind {
+            ConstKind::Double => Some(f64::from_bits(self.bits())),
+            ConstKind::Single => Some(f32::from_bits(self.low) as f64),
+            _ => None,
+        }
+    }
+
+    fn double(value: f64) -> Self {
+        Self::new(value.to_bits(), ConstKind::Double)
+    }
+
+    fn boolean(value: bool) -> Self {
+        Self::signed(value as i64)
+    }
+
+    fn is_int(self) -> bool {
+        matches!(self.kind, ConstKind::Signed | ConstKind::Unsigned)
+    }
+}
+
+impl fmt::Debug for ConstValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ConstKind::Signed => write!(f, "{}", self.bits() as i64),
+            ConstKind::Unsigned => write!(f, "{}U", self.bits()),
+            ConstKind::Double => write!(f, "{:?}", f64::from_bits(self.bits())),
+            ConstKind::Single => write!(f, "{:?}f", f32::from_bits(self.low)),
+            ConstKind::Invalid => f.write_str("invalid"),
+        }
+    }
+}
+
+impl From<NumberValue> for ConstValue {
+    fn from(value: NumberValue) -> Self {
+        match value {
+            NumberValue::Integer(bits, true) => Self::new(bits, ConstKind::Unsigned),
+            NumberValue::Integer(bits, false) => Self::new(bits, ConstKind::Signed),
+            NumberValue::Double(bits) => Self::new(bits, ConstKind::Double),
+            NumberValue::Single(bits) => Self::new(bits as u64, ConstKind::Single),
+        }
+    }
+}
+
+/// Why an expression has no value.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ConstError {
+    /// A number, a parenthesis or a unary operator was expected here.
+    ExpectedOperand,
+    /// A parenthesis or a `?` is not closed.
+    Unclosed,
+    /// The literal is wrong.
+    Number(NumberError),
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// The operator does not take operands of these types.
+    Types,
+    /// Nested deeper than [`Limits::nesting`](crate::Limits::nesting).
+    TooDeep,
+}
+
+/// An expression read from a text.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Expression {
+    /// One past its last token; where reading stopped, if it is malformed.
+    pub end: usize,
+    /// Its value, or what is wrong and where.
+    pub value: Result<ConstValue, (ConstError, Span)>,
+    /// Whether white space or comments stand between its tokens.
+    pub spaced: bool,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Op {
+    Paren,
+    Question,
+    /// `?:` whose third operand is being read.
+    Choose,
+    Plus,
+    Minus,
+    Not,
+    Complement,
+    CastSigned,
+    CastUnsigned,
+    Multiply,
+    Divide,
+    Remainder,
+    Add,
+    Subtract,
+    ShiftLeft,
+    ShiftRight,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    BitAnd,
+    BitXor,
+    BitOr,
+    And,
+    Or,
+}
+
+impl Op {
+    /// Higher binds tighter; brackets bind nothing.
+    fn level(self) -> u8 {
+        match self {
+            Op::Paren | Op::Question => 0,
+            Op::Choose => 1,
+            Op::Or => 2,
+            Op::And => 3,
+            Op::BitOr => 4,
+            Op::BitXor => 5,
+            Op::BitAnd => 6,
+            Op::Equal | Op::NotEqual => 7,
+            Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => 8,
+            Op::ShiftLeft | Op::ShiftRight => 9,
+            Op::Add | Op::Subtract => 10,
+            Op::Multiply | Op::Divide | Op::Remainder => 11,
+            _ => 12,
+        }
+    }
+
+    fn binary(src: &[u8], pos: usize) -> Option<(Op, usize)> {
+        Some(match (peek(src, pos), peek(src, pos + 1)) {
+            (b'<', b'<') => (Op::ShiftLeft, 2),
+            (b'>', b'>') => (Op::ShiftRight, 2),
+            (b'<', b'=') => (Op::LessEqual, 2),
+            (b'>', b'=') => (Op::GreaterEqual, 2),
+            (b'=', b'=') => (Op::Equal, 2),
+            (b'!', b'=') => (Op::NotEqual, 2),
+            (b'&', b'&') => (Op::And, 2),
+            (b'|', b'|') => (Op::Or, 2),
+            (b'<', _) => (Op::Less, 1),
+            (b'>', _) => (Op::Greater, 1),
+            (b'&', _) => (Op::BitAnd, 1),
+            (b'|', _) => (Op::BitOr, 1),
+            (b'^', _) => (Op::BitXor, 1),
+            (b'+', _) => (Op::Add, 1),
+            (b'-', _) => (Op::Subtract, 1),
+            (b'*', _) => (Op::Multiply, 1),
+            (b'/', _) => (Op::Divide, 1),
+            // `7%2` is the number 7 and the name `%2`.
+            (b'%', c) if !scan::is(c, scan::class::IDENT) => (Op::Remainder, 1),
+            _ => return None,
+        })
+    }
+}
+
+/// Whether `byte` can go on an expression after a complete operand.
+#[inline]
+pub fn continues_expression(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'&' | b'|' | b'^' | b'?'
+    )
+}
+
+/// Reads and evaluates the longest constant expression at `pos`.
+///
+/// ```
+/// let e = ptx_ir::constant::read_expression(b"(1 + 2) * -3, 4", 0, 100);
+/// assert_eq!(e.end, 12);
+/// assert_eq!(e.value.unwrap().as_int(), Some(-9));
+/// ```
+pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
+    let mut reader = Reader {
+        src,
+        start: pos,
+        pos,
+        end: pos,
+        spaced: false,
+        ops: Vec::new(),
+        values: Vec::new(),
+        depth: 0,
+        error: None,
+    };
+    let read = reader.run(nesting);
+    let value = match (read, reader.error) {
+        (Err(e), _) | (Ok(_), Some(e)) => Err(e),
+        (Ok(value), None) => Ok(value),
+    };
+    Expression { end: reader.end, value, spaced: reader.spaced }
+}
+
+type Failure = (ConstError, Span);
+
+struct Reader<'s> {
+    src: &'s [u8],
+    start: usize,
+    pos: usize,
+    /// One past the last token taken.
+    end: usize,
+    spaced: bool,
+    ops: Vec<(Op, u32)>,
+    values: Vec<ConstValue>,
+    /// Open parentheses and unanswered `?`.
+    depth: usize,
+    /// The first error of meaning; reading goes on to the end of the expression.
+    error: Option<Failure>,
+}
+
+impl Reader<'_> {
+    fn run(&mut self, nesting: usize) -> Result<ConstValue, Failure> {
+        loop {
+            self.operand(nesting)?;
+            if !self.after_operand(nesting)? {
+                break;
+            }
+        }
+        while let Some((op, at)) = self.ops.pop() {
+            if matches!(op, Op::Paren | Op::Question) {
+                return Err((ConstError::Unclosed, Span::new(at, at + 1)));
+            }
+            self.apply(op, at);
+        }
+        Ok(self.values.pop().unwrap_or(ConstValue::INVALID))
+    }
+
+    fn blanks(&mut self) {
+        let mut seen = Trivia::default();
+        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        self.pos = next;
+    }
+
+    fn take(&mut self, len: usize) {
+        if self.pos != self.end && self.end != self.start {
+            self.spaced = true;
+        }
+        self.pos += len;
+        self.end = self.pos;
+    }
+
+    fn push(&mut self, op: Op, len: usize, nesting: usize) -> Result<(), Failure> {
+        if self.ops.len() >= nesting {
+            return Err((ConstError::TooDeep, Span::at(self.pos, self.pos + len)));
+        }
+        self.ops.push((op, self.pos as u32));
+        self.take(len);
+        Ok(())
+    }
+
+    /// Reads prefix operators and one primary.
+    fn operand(&mut self, nesting: usize) -> Result<(), Failure> {
+        loop {
+            self.blanks();
+            let (src, pos) = (self.src, self.pos);
+            match peek(src, pos) {
+                b'+' => self.push(Op::Plus, 1, nesting)?,
+                b'-' => self.push(Op::Minus, 1, nesting)?,
+                b'~' => self.push(Op::Complement, 1, nesting)?,
+                b'!' => self.push(Op::Not, 1, nesting)?,
+                b'(' => match self.cast() {
+                    Some((op, len)) => self.push(op, len, nesting)?,
+                    None => {
+                        self.push(Op::Paren, 1, nesting)?;
+                        self.depth += 1;
+                    }
+                },
+                b'0'..=b'9' => return self.number(),
+                b'.' if peek(src, pos + 1).is_ascii_digit() => return self.number(),
+                b'W' if &src[pos..scan::ident_end(src, pos)] == b"WARP_SZ" => {
+                    self.take(7);
+                    self.values.push(ConstValue::signed(32));
+                    return Ok(());
+                }
+                _ => {
+                    let end = (pos + 1).min(src.len());
+                    return Err((ConstError::ExpectedOperand, Span::at(pos, end)));
+                }
+            }
+        }
+    }
+
+    /// The length of `(.s64)` or `(.u64)` at the current parenthesis, blanks inside included.
+    fn cast(&self) -> Option<(Op, usize)> {
+        let mut seen = Trivia::default();
+        let word = scan::skip_trivia(self.src, self.pos + 1, &mut seen);
+        let word_end = scan::dot_word_end(self.src, word);
+        let close = scan::skip_trivia(self.src, word_end, &mut seen);
+        let op = match self.src.get(word..word_end)? {
+            b".s64" => Op::CastSigned,
+            b".u64" => Op::CastUnsigned,
+            _ => return None,
+        };
+        (peek(self.src, close) == b')').then_some((op, close + 1 - self.pos))
+    }
+
+    fn number(&mut self) -> Result<(), Failure> {
+        let (end, _) = scan_number(self.src, self.pos);
+        let span = Span::at(self.pos, end);
+        let value = number_value(span.of(self.src));
+        let alone = self.ops.is_empty() && self.values.is_empty();
+        self.take(end - self.pos);
+        match value {
+            Ok(NumberValue::Single(_) | NumberValue::Double(_))
+                if !alone && self.exact(span) =>
+            {
+                self.values.push(ConstValue::INVALID);
+                self.fail(ConstError::Types, span);
+            }
+            Ok(value) => self.values.push(value.into()),
+            Err(e) => {
+                self.values.push(ConstValue::INVALID);
+                self.fail(ConstError::Number(e), span);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the literal is one of `0f…`, `0d…`, which take no operator.
+    fn exact(&self, span: Span) -> bool {
+        matches!(span.of(self.src), [b'0', b'f' | b'F' | b'd' | b'D', ..])
+    }
+
+    /// After an operand: closes parentheses and takes a binary operator. False at the end.
+    fn after_operand(&mut self, nesting: usize) -> Result<bool, Failure> {
+        loop {
+            let here = self.pos;
+            self.blanks();
+            let (src, pos) = (self.src, self.pos);
+            if self.depth > 0 && peek(src, pos) == b')' {
+                self.reduce(0);
+                match self.ops.pop() {
+                    Some((Op::Paren, _)) => self.depth -= 1,
+                    Some((_, at)) => {
+                        return Err((ConstError::Unclosed, Span::new(at, at + 1)));
+                    }
+                    None => return Ok(false),
+                }
+                self.take(1);
+                continue;
+            }
+            if self.depth > 0 && peek(src, pos) == b':' {
+                self.reduce(0);
+                if let Some(last @ (Op::Question, _)) = self.ops.last_mut() {
+                    last.0 = Op::Choose;
+                    self.depth -= 1;
+                    self.take(1);
+                    return Ok(true);
+                }
+            }
+            if peek(src, pos) == b'?' {
+                self.reduce(Op::Choose.level() + 1);
+                self.push(Op::Question, 1, nesting)?;
+                self.depth += 1;
+                return Ok(true);
+            }
+            if let Some((op, len)) = Op::binary(src, pos) {
+                self.reduce(op.level());
+                self.push(op, len, nesting)?;
+                return Ok(true);
+            }
+            self.pos = here;
+            return Ok(false);
+        }
+    }
+
+    /// Applies the pending operators that bind at least as tightly as `level`, down to a bracket.
+    fn reduce(&mut self, level: u8) {
+        while let Some(&(op, at)) = self.ops.last() {
+            if op.level() == 0 || op.level() < level {
+                break;
+            }
+            self.ops.pop();
+            self.apply(op, at);
+        }
+    }
+
+    fn fail(&mut self, error: ConstError, span: Span) {
+        self.error.get_or_insert((error, span));
+    }
+
+    fn apply(&mut self, op: Op, at: u32) {
+        let right = self.values.pop().unwrap_or(ConstValue::INVALID);
+        let result = match op {
+            Op::Plus | Op::Minus | Op::Not | Op::Complement | Op::CastSigned
+            | Op::CastUnsigned => unary(op, right),
+            Op::Choose => {
+                let middle = self.values.pop().unwrap_or(ConstValue::INVALID);
+                let condition = self.values.pop().unwrap_or(ConstValue::INVALID);
+                choose(condition, middle, right)
+            }
+            _ => {
+                let left = self.values.pop().unwrap_or(ConstValue::INVALID);
+                binary(op, left, right)
+            }
+        };
+        self.values.push(result.unwrap_or(ConstValue::INVALID));
+        if let Err(e) = result {
+            self.fail(e, Span::new(at, self.end.max(at as usize + 1) as u32));
+        }
+    }
+}
+
+fn unary(op: Op, v: ConstValue) -> Result<ConstValue, ConstError> {
+    if let (ConstKind::Double, Op::Plus | Op::Minus) = (v.kind, op) {
+        let x = f64::from_bits(v.bits());
+        return Ok(ConstValue::double(if op == Op::Minus { -x } else { x }));
+    }
+    if !v.is_int() {
+        return Err(ConstError::Types);
+    }
+    Ok(match op {
+        Op::Minus => ConstValue::new(v.bits().wrapping_neg(), v.kind),
+        Op::Not => ConstValue::boolean(v.bits() == 0),
+        Op::Complement => ConstValue::new(!v.bits(), ConstKind::Unsigned),
+        Op::CastSigned => ConstValue::new(v.bits(), ConstKind::Signed),
+        Op::CastUnsigned => ConstValue::new(v.bits(), ConstKind::Unsigned),
+        _ => v,
+    })
+}
+
+fn choose(c: ConstValue, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError> {
+    if !(c.is_int() && a.is_int() && b.is_int()) {
+        return Err(ConstError::Types);
+    }
+    let chosen = if c.bits() != 0 { a } else { b };
+    Ok(ConstValue::new(chosen.bits(), usual(a, b)))
+}
+
+/// The usual conversion: unsigned as soon as one side is.
+fn usual(a: ConstValue, b: ConstValue) -> ConstKind {
+    if a.kind == ConstKind::Unsigned || b.kind == ConstKind::Unsigned {
+        ConstKind::Unsigned
+    } else {
+        ConstKind::Signed
+    }
+}
+
+fn binary(op: Op, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError> {
+    if a.kind == ConstKind::Double && b.kind == ConstKind::Double {
+        return float(op, f64::from_bits(a.bits()), f64::from_bits(b.bits()));
+    }
+    if !(a.is_int() && b.is_int()) {
+        return Err(ConstError::Types);
+    }
+    let kind = usual(a, b);
+    let unsigned = kind == ConstKind::Unsigned;
+    let (x, y) = (a.bits(), b.bits());
+    let (sx, sy) = (x as i64, y as i64);
+    let order = if unsigned { x.cmp(&y) } else { sx.cmp(&sy) };
+    Ok(match op {
+        Op::Multiply => ConstValue::new(x.wrapping_mul(y), kind),
+        Op::Divide | Op::Remainder if y == 0 => return Err(ConstError::DivisionByZero),
+        Op::Divide if unsigned => ConstValue::new(x / y, kind),
+        Op::Divide => ConstValue::new(sx.wrapping_div(sy) as u64, kind),
+        Op::Remainder => ConstValue::new(x % y, ConstKind::Signed),
+        Op::Add => ConstValue::new(x.wrapping_add(y), kind),
+        Op::Subtract => ConstValue::new(x.wrapping_sub(y), kind),
+        Op::ShiftLeft => ConstValue::new(if y > 63 { 0 } else { x << y }, a.kind),
+        Op::ShiftRight if a.kind == ConstKind::Signed => {
+            ConstValue::new((sx >> y.min(63)) as u64, a.kind)
+        }
+        Op::ShiftRight => ConstValue::new(if y > 63 { 0 } else { x >> y }, a.kind),
+        Op::Less => ConstValue::boolean(order.is_lt()),
+        Op::LessEqual => ConstValue::boolean(order.is_le()),
+        Op::Greater => ConstValue::boolean(order.is_gt()),
+        Op::GreaterEqual => ConstValue::boolean(order.is_ge()),
+        Op::Equal => ConstValue::boolean(x == y),
+        Op::NotEqual => ConstValue::boolean(x != y),
+        Op::BitAnd => ConstValue::new(x & y, kind),
+        Op::BitXor => ConstValue::new(x ^ y, kind),
+        Op::BitOr => ConstValue::new(x | y, kind),
+        Op::And => ConstValue::boolean(x != 0 && y != 0),
+        Op::Or => ConstValue::boolean(x != 0 || y != 0),
+        _ => return Err(ConstError::Types),
+    })
+}
+
+fn float(op: Op, x: f64, y: f64) -> Result<ConstValue, ConstError> {
+    Ok(match op {
+        Op::Multiply => ConstValue::double(x * y),
+        Op::Divide => ConstValue::double(x / y),
+        Op::Add => ConstValue::double(x + y),
+        Op::Subtract => ConstValue::double(x - y),
+        Op::Less => ConstValue::boolean(x < y),
+        Op::LessEqual => ConstValue::boolean(x <= y),
+        Op::Greater => ConstValue::boolean(x > y),
+        Op::GreaterEqual => ConstValue::boolean(x >= y),
+        Op::Equal => ConstValue::boolean(x == y),
+        Op::NotEqual => ConstValue::boolean(x != y),
+        _ => return Err(ConstError::Types),
+    })
+}

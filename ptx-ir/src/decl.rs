@@ -1,0 +1,236 @@
+//! Declarations: variables, registers, parameters, and what they bind.
+
+use alloc::vec::Vec;
+use ptx_isa::{ScalarType, StateSpace};
+
+use crate::entity::{PrimaryMap, take_exact};
+use crate::operand::{Operand, OperandRange};
+use crate::{DeclId, FuncId, NameId, RegDeclId, ScopeId, StmtId, SymbolId, VarId};
+
+/// The type of a declaration.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TypeName {
+    /// A type of PTX.
+    Known(ScalarType),
+    /// A word that is none, its dot included.
+    Unknown(NameId),
+}
+
+impl TypeName {
+    /// The type, if PTX knows it.
+    pub fn known(self) -> Option<ScalarType> {
+        match self {
+            Self::Known(t) => Some(t),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// How a name is shared between modules. Manual 11.6.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Linkage {
+    /// Declared here, defined elsewhere.
+    Extern,
+    /// Visible to other modules.
+    Visible,
+    /// Visible, and replaced by a definition that is not weak.
+    Weak,
+    /// Visible, and merged with others of the same name.
+    Common,
+}
+
+/// An item of an `.attribute( … )` list. Manual 5.4.8, 11.5.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Attribute {
+    /// `.managed`
+    Managed,
+    /// `.unified(uuid1, uuid2)`
+    Unified(Operand, Operand),
+    /// Anything else, its dot included, without what stands in its parentheses.
+    Unknown(NameId),
+}
+
+/// A range of attributes in the table of its owner.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TableRange {
+    /// First index.
+    pub start: u32,
+    /// How many.
+    pub len: u32,
+}
+
+impl TableRange {
+    /// The elements of `table` in this range.
+    pub fn of<T>(self, table: &[T]) -> &[T] {
+        let start = self.start as usize;
+        table.get(start..start + self.len as usize).unwrap_or_default()
+    }
+}
+
+/// What a declarator makes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Binding {
+    /// Registers of the body.
+    Register(RegDeclId),
+    /// A variable of the body, the first of its range if it is one.
+    Var(VarId),
+    /// A variable of the module, the first of its range if it is one.
+    Symbol(SymbolId),
+    /// Nothing: a parameter named `_`, or of a prototype.
+    None,
+}
+
+/// A declaration statement: `.global .align 4 .v2 .f32 a, b[4] = {…};`
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct VarDecl {
+    /// `.extern`, `.visible`, `.weak` or `.common`.
+    pub linkage: Option<Linkage>,
+    /// Where the variables live; [`StateSpace::Reg`] for registers.
+    pub space: StateSpace,
+    /// Bank number of the obsolete `.const[n]`, as written.
+    pub bank: Operand,
+    /// In the attribute table beside this declaration.
+    pub attributes: TableRange,
+    /// Alignment as written; [`Operand::Absent`] where none is.
+    pub align: Operand,
+    /// 2 or 4 for `.v2`, `.v4`; 1 for scalars.
+    pub vector: u8,
+    /// The element type.
+    pub ty: TypeName,
+    /// In the declarator table beside this declaration.
+    pub declarators: TableRange,
+}
+
+/// One name of a declaration, with what follows it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Declarator {
+    /// The name, without `<n>`.
+    pub name: NameId,
+    /// What it declares.
+    pub binding: Binding,
+    /// The `n` of `name<n>`; [`Operand::Absent`] for a plain name.
+    pub count: Operand,
+    /// Array dimensions, outermost first; [`Operand::Absent`] for `[]`.
+    pub dims: OperandRange,
+    /// The initialiser; [`Operand::Absent`] where there is none.
+    pub init: Operand,
+}
+
+/// The declarations of a body or of the module level.
+#[derive(Clone, Default, Debug)]
+pub struct Declarations {
+    /// The statements.
+    pub decls: PrimaryMap<DeclId, VarDecl>,
+    /// Their names.
+    pub declarators: Vec<Declarator>,
+    /// Their attributes, and those of functions.
+    pub attributes: Vec<Attribute>,
+}
+
+impl Declarations {
+    /// The declarators of a declaration.
+    pub fn declarators(&self, id: DeclId) -> &[Declarator] {
+        self.decls.get(id).map_or(&[], |d| d.declarators.of(&self.declarators))
+    }
+
+    /// Moves everything out at its exact size.
+    pub(crate) fn take_exact(&mut self) -> Self {
+        Self {
+            decls: self.decls.take_exact(),
+            declarators: take_exact(&mut self.declarators),
+            attributes: take_exact(&mut self.attributes),
+        }
+    }
+}
+
+/// A parameter or a result of a function, kernel or prototype.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Param {
+    /// [`StateSpace::Param`] or [`StateSpace::Reg`].
+    pub space: StateSpace,
+    /// Alignment as written.
+    pub align: Operand,
+    /// 2 or 4 for `.v2`, `.v4`; 1 for scalars.
+    pub vector: u8,
+    /// The (element) type.
+    pub ty: TypeName,
+    /// `.ptr` and what follows it.
+    pub ptr: Option<Pointer>,
+    /// The name; `None` for `_`.
+    pub name: Option<NameId>,
+    /// What the name stands for in the body.
+    pub binding: Binding,
+    /// Array dimensions; [`Operand::Absent`] for `[]`.
+    pub dims: OperandRange,
+}
+
+/// What `.ptr` says of a kernel parameter that is a pointer. Manual 4.4.2 (`.ptr`).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Pointer {
+    /// Where it points; `None` is generic.
+    pub space: Option<StateSpace>,
+    /// Alignment of what it points to, as written.
+    pub align: Operand,
+}
+
+/// A declared register name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct RegDecl {
+    /// The name, of a range without its number.
+    pub name: NameId,
+    /// How many registers the range has; `None` for a plain name.
+    pub count: Option<u32>,
+    /// The type.
+    pub ty: TypeName,
+    /// 2 or 4 for vector registers; 1 for scalars.
+    pub vector: u8,
+    /// The scope that declares it.
+    pub scope: ScopeId,
+    /// The declaration; `None` for a parameter.
+    pub stmt: Option<StmtId>,
+}
+
+/// A register that the body mentions or declares by a plain name.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Register {
+    /// The declared name it comes from.
+    pub decl: RegDeclId,
+    /// Its number in a range; 0 for a plain name.
+    pub number: u32,
+}
+
+/// A parameter or a variable declared inside a function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Var {
+    /// The name, of a range without its number.
+    pub name: NameId,
+    /// Its number in a range.
+    pub number: Option<u32>,
+    /// Where it lives.
+    pub space: StateSpace,
+    /// The scope that declares it.
+    pub scope: ScopeId,
+    /// The declaration; `None` for a parameter.
+    pub stmt: Option<StmtId>,
+}
+
+/// A name of the module.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// The name, of a range without its number.
+    pub name: NameId,
+    /// Its number in a range.
+    pub number: Option<u32>,
+    /// What it is.
+    pub kind: SymbolKind,
+}
+
+/// What a symbol stands for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SymbolKind {
+    /// A variable in this space, first declared by this statement.
+    Variable(StateSpace, DeclId),
+    /// A function or kernel, by its first declaration.
+    Function(FuncId),
+}

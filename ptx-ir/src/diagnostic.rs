@@ -1,0 +1,177 @@
+//! What is wrong with a text: codes, spans, messages, and help.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::Span;
+
+/// How bad it is.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// NVIDIA's assembler would accept it; a person should look.
+    Warning,
+    /// NVIDIA's assembler would refuse it.
+    Error,
+}
+
+impl Severity {
+    /// `warning` or `error`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $title:literal;)*) => {
+        /// The kind of a diagnostic. Codes are stable: a number is never given to another kind.
+        ///
+        /// | numbers | about |
+        /// |---|---|
+        /// | 00xx | characters and literals |
+        /// | 01xx | syntax |
+        /// | 02xx | names |
+        /// | 03xx | the header |
+        /// | 04xx | constant expressions |
+        /// | 09xx | limits |
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum Code {
+            $(#[doc = $title] $name = $number,)*
+        }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// One line that says what is wrong, without particulars.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    StrayByte = 1, "a byte that begins no token";
+    UnterminatedComment = 2, "a block comment without `*/`";
+    UnterminatedString = 3, "a string without its closing quote";
+    MalformedNumber = 4, "a number that is none";
+    NumberOverflow = 5, "a number that does not fit 64 bits";
+    PreprocessorLine = 6, "a preprocessor line other than a line marker";
+    ByteOrderMark = 7, "a byte order mark before the text";
+
+    UnexpectedToken = 101, "something else was expected here";
+    MissingSemicolon = 102, "a statement without its `;`";
+    UnknownDirective = 103, "a directive that PTX does not know";
+    UnknownOpcode = 104, "an instruction that PTX does not know";
+    UnknownModifier = 105, "a modifier that PTX does not know";
+    UnclosedBrace = 106, "a `{` without its `}`";
+    StrayBrace = 107, "a `}` that closes nothing";
+    EmptyStatement = 108, "a `;` without a statement";
+    NegativeOffset = 109, "an address with a subtraction";
+    MisplacedDirective = 110, "a directive that does not belong here";
+    UnknownType = 111, "a type that PTX does not know";
+    StraySemicolon = 112, "a `;` after a directive that takes none";
+    UnknownSelector = 113, "a component that PTX does not know";
+
+    UndefinedName = 201, "a name that nothing declares";
+    DuplicateName = 202, "a name declared twice in one scope";
+    LateDeclaration = 203, "a name used before its declaration";
+    LabelOutOfScope = 204, "a label of another scope";
+    ReservedName = 205, "a name that PTX keeps for itself";
+    OutsideRange = 206, "a register outside its declared range";
+
+    MissingVersion = 301, "a module without `.version` at its start";
+    MissingTarget = 302, "a module without `.target` after `.version`";
+    MisplacedHeader = 303, "a header directive out of its place";
+    UnknownVersion = 304, "a PTX version that does not exist";
+    NewerVersion = 305, "a PTX version newer than the one checked";
+    UnknownTarget = 306, "a target that does not exist";
+    BadAddressSize = 307, "an address size other than 32 and 64";
+
+    DivisionByZero = 401, "a division by zero";
+    ConstantTypes = 402, "an operator on constants it does not take";
+    BadCount = 403, "a count that is no number or too large";
+
+    SourceTooLarge = 901, "a source larger than the limit";
+    NestingTooDeep = 902, "nesting deeper than the limit";
+    TooManyDiagnostics = 903, "more diagnostics than the limit";
+}
+
+impl Code {
+    /// The number behind `PTX`.
+    pub const fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// The code of a spelling such as `PTX0104`.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let number: u16 = text.strip_prefix("PTX").filter(|d| d.len() == 4)?.parse().ok()?;
+        Self::ALL.iter().copied().find(|c| c.number() == number)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX{:04}", self.number())
+    }
+}
+
+/// Another place that a diagnostic points at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The place, from the start of the source.
+    pub span: Span,
+    /// What is there.
+    pub message: String,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// Its kind.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Exactly the text that is wrong, from the start of the source.
+    pub span: Span,
+    /// What was found and what is allowed.
+    pub message: String,
+    /// Other places involved, such as the first declaration.
+    pub labels: Vec<Note>,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+        let (severity, message) = (Severity::Error, message.into());
+        Self { code, severity, span, message, labels: Vec::new(), help: None }
+    }
+
+    /// A warning.
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+    }
+
+    /// With a hint what to write instead.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With another place involved.
+    pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Note { span, message: message.into() });
+        self
+    }
+}

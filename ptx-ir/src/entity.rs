@@ -1,0 +1,253 @@
+//! Typed ids and the dense maps they index.
+//!
+//! An id is a 32-bit number with a type of its own, so that a register of one body cannot be
+//! mistaken for a label. Ids are given in order and never reused.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
+
+/// A typed 32-bit index into a [`PrimaryMap`].
+pub trait EntityId: Copy + Eq {
+    /// The id of position `index`.
+    fn from_index(index: usize) -> Self;
+    /// The position this id stands for.
+    fn index(self) -> usize;
+}
+
+macro_rules! entity_ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The id of position `index`.
+            #[inline]
+            pub const fn new(index: u32) -> Self {
+                Self(index)
+            }
+
+            /// The position this id stands for.
+            #[inline]
+            pub const fn as_u32(self) -> u32 {
+                self.0
+            }
+        }
+
+        impl EntityId for $name {
+            #[inline]
+            fn from_index(index: usize) -> Self {
+                Self(index as u32)
+            }
+            #[inline]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    )*};
+}
+
+entity_ids! {
+    /// A statement at module level: see [`Item`](crate::Item).
+    ItemId = "item";
+    /// A function or kernel of a module.
+    FuncId = "func";
+    /// A name visible in the whole module: a variable or a function.
+    SymbolId = "sym";
+    /// An interned spelling.
+    NameId = "name";
+    /// An interned mnemonic: see [`Signature`](crate::Signature).
+    SigId = "sig";
+    /// A statement of a body.
+    StmtId = "stmt";
+    /// An instruction of a body.
+    InstId = "inst";
+    /// A register of a body, numbered at its first mention.
+    RegId = "reg";
+    /// A declared register name, plain or a range such as `%r<100>`.
+    RegDeclId = "regdecl";
+    /// A parameter or a variable declared inside a function.
+    VarId = "var";
+    /// A label of a body.
+    LabelId = "label";
+    /// A `{ }` scope of a body; scope 0 is the function itself.
+    ScopeId = "scope";
+    /// A variable declaration statement.
+    DeclId = "decl";
+    /// A directive other than a declaration.
+    DirectiveId = "dir";
+    /// A call prototype of a body.
+    PrototypeId = "proto";
+    /// A debug section of a module.
+    SectionId = "section";
+    /// An operand list: a vector, an argument list or a bracket of several parts.
+    ListId = "list";
+    /// An address expression.
+    AddrId = "addr";
+    /// An immediate that is not a plain decimal integer.
+    ImmId = "imm";
+    /// A position in an operand pool.
+    OperandRef = "op";
+    /// A statement that was not understood.
+    OpaqueId = "opaque";
+}
+
+/// A dense map from ids, given in order, to values.
+pub struct PrimaryMap<K, V> {
+    items: Vec<V>,
+    key: PhantomData<fn() -> K>,
+}
+
+impl<K: EntityId, V> PrimaryMap<K, V> {
+    /// An empty map; does not allocate.
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), key: PhantomData }
+    }
+
+    /// Adds a value and gives its id.
+    ///
+    /// Large maps grow by a quarter, so that a huge function does not cost twice its size.
+    #[inline]
+    pub fn push(&mut self, value: V) -> K {
+        let id = K::from_index(self.items.len());
+        push(&mut self.items, value);
+        id
+    }
+
+    /// The value of `id`, if there is one.
+    #[inline]
+    pub fn get(&self, id: K) -> Option<&V> {
+        self.items.get(id.index())
+    }
+
+    /// The value of `id`, to change.
+    #[inline]
+    pub fn get_mut(&mut self, id: K) -> Option<&mut V> {
+        self.items.get_mut(id.index())
+    }
+
+    /// How many values there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether the map is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The id that the next [`push`](Self::push) will give.
+    #[inline]
+    pub fn next_id(&self) -> K {
+        K::from_index(self.items.len())
+    }
+
+    /// All ids in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator + use<K, V> {
+        (0..self.items.len()).map(K::from_index)
+    }
+
+    /// All values in the order of their ids.
+    pub fn values(&self) -> core::slice::Iter<'_, V> {
+        self.items.iter()
+    }
+
+    /// All ids with their values.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
+        self.items.iter().enumerate().map(|(i, v)| (K::from_index(i), v))
+    }
+
+    /// The values as a slice, indexed by position.
+    pub fn as_slice(&self) -> &[V] {
+        &self.items
+    }
+
+    /// Moves the content out at its exact size and leaves this map empty; a small map keeps its
+    /// room for the next use.
+    pub fn take_exact(&mut self) -> Self
+    where
+        V: Clone,
+    {
+        Self { items: take_exact(&mut self.items), key: PhantomData }
+    }
+}
+
+/// Below this many elements a scratch vector is copied out and kept; above, it is given away.
+const KEEP: usize = 1 << 12;
+
+pub(crate) fn take_exact<V: Clone>(items: &mut Vec<V>) -> Vec<V> {
+    if items.len() <= KEEP {
+        let exact = items.as_slice().to_vec();
+        items.clear();
+        exact
+    } else {
+        let mut exact = core::mem::take(items);
+        exact.shrink_to_fit();
+        exact
+    }
+}
+
+/// `Vec::push` with a gentler growth for large vectors.
+#[inline]
+pub(crate) fn push<V>(items: &mut Vec<V>, value: V) {
+    if items.len() == items.capacity() {
+        grow(items);
+    }
+    items.push(value);
+}
+
+#[cold]
+fn grow<V>(items: &mut Vec<V>) {
+    let len = items.len();
+    let more = if len < KEEP { len.max(16) } else { len / 4 };
+    items.reserve_exact(more);
+}
+
+impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
+    type Output = V;
+    #[inline]
+    fn index(&self, id: K) -> &V {
+        &self.items[id.index()]
+    }
+}
+
+impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
+    #[inline]
+    fn index_mut(&mut self, id: K) -> &mut V {
+        &mut self.items[id.index()]
+    }
+}
+
+impl<K, V> Default for PrimaryMap<K, V> {
+    fn default() -> Self {
+        Self { items: Vec::new(), key: PhantomData }
+    }
+}
+
+impl<K, V: Clone> Clone for PrimaryMap<K, V> {
+    fn clone(&self) -> Self {
+        Self { items: self.items.clone(), key: PhantomData }
+    }
+}
+
+impl<K, V: fmt::Debug> fmt::Debug for PrimaryMap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.items).finish()
+    }
+}
+
+impl<K, V: PartialEq> PartialEq for PrimaryMap<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}

@@ -1,0 +1,92 @@
+//! Functions, kernels, prototypes, and the directives that stand in them.
+
+use ptx_isa::Directive;
+
+use crate::decl::{Linkage, TableRange};
+use crate::entity::EntityId;
+use crate::operand::OperandRange;
+use crate::{NameId, SymbolId};
+
+/// The index of a body in its module.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BodyId(u32);
+
+impl EntityId for BodyId {
+    fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Kernel or function.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum FunctionKind {
+    /// `.entry`
+    Entry,
+    /// `.func`
+    Func,
+}
+
+/// A function or kernel, declared or defined.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: NameId,
+    /// Its symbol; shared by the declarations and the definition of one name.
+    pub symbol: SymbolId,
+    /// Kernel or function.
+    pub kind: FunctionKind,
+    /// `.extern`, `.visible`, `.weak` or `.common`.
+    pub linkage: Option<Linkage>,
+    /// In the module's attribute table.
+    pub attributes: TableRange,
+    /// Results, parameters and directives.
+    pub interface: Interface,
+    /// Its body; `None` for a declaration.
+    pub body: Option<BodyId>,
+}
+
+/// What a caller sees of a function or of a `.callprototype`: ranges in the tables of the module.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Interface {
+    /// The results, in [`Module::params`](crate::Module::params).
+    pub returns: TableRange,
+    /// Whether a result list is written, be it empty.
+    pub has_returns: bool,
+    /// The parameters, in [`Module::params`](crate::Module::params).
+    pub params: TableRange,
+    /// Whether a parameter list is written, be it empty.
+    pub has_params: bool,
+    /// Performance and other directives between parameters and body, in
+    /// [`Module::interface_directives`](crate::Module::interface_directives).
+    pub directives: TableRange,
+}
+
+/// A `.callprototype`; the label before it names it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Prototype {
+    /// Results, parameters and directives.
+    pub interface: Interface,
+}
+
+/// A directive with its arguments: `.loc 1 2 3`, `.pragma "nounroll";`, `.maxntid 128, 1, 1`.
+///
+/// | directive | arguments |
+/// |---|---|
+/// | `.version` | major, minor |
+/// | `.target` | names |
+/// | `.loc` | file, line, column; then, for an inlined place: name (with offset), file, line, column |
+/// | `.file` | index, string; then, if written: time stamp, size |
+/// | `.alias` | alias, aliasee |
+/// | `.pragma` | strings |
+/// | `.branchtargets`, `.calltargets` | labels, functions |
+/// | others | numbers |
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct DirectiveStmt {
+    /// Which directive.
+    pub directive: Directive,
+    /// Its arguments, in the pool of the body or module that holds it.
+    pub args: OperandRange,
+}

@@ -1,0 +1,202 @@
+//! The scanning primitives that the lexer and the parser share: each looks at a source from a
+//! position and says where something ends. None allocates; none reads past the end.
+
+/// Byte classes, as bits of [`CLASS`].
+pub mod class {
+    /// May stand inside an identifier.
+    pub const IDENT: u8 = 1;
+    /// May begin an identifier.
+    pub const START: u8 = 2;
+    /// Decimal digit.
+    pub const DIGIT: u8 = 4;
+    /// Blank: space, tab, newline, carriage return, form feed (the assembler refuses a vertical tab).
+    pub const BLANK: u8 = 8;
+    /// May stand in a word after a dot: letters, digits, underscore.
+    pub const WORD: u8 = 16;
+    /// Hexadecimal digit.
+    pub const HEX: u8 = 32;
+}
+
+/// The classes of every byte.
+pub static CLASS: [u8; 256] = {
+    use class::{BLANK, DIGIT, HEX, IDENT, START, WORD};
+    let mut t = [0u8; 256];
+    let mut b = 0usize;
+    while b < 256 {
+        let c = b as u8;
+        t[b] = match c {
+            b'a'..=b'f' | b'A'..=b'F' => IDENT | START | WORD | HEX,
+            b'a'..=b'z' | b'A'..=b'Z' => IDENT | START | WORD,
+            b'0'..=b'9' => IDENT | WORD | DIGIT | HEX,
+            b'_' => IDENT | START | WORD,
+            b'$' => IDENT | START,
+            b'%' => START,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0c => BLANK,
+            _ => 0,
+        };
+        b += 1;
+    }
+    t
+};
+
+/// Whether `b` has one of the classes in `mask`.
+#[inline(always)]
+pub fn is(b: u8, mask: u8) -> bool {
+    CLASS[b as usize] & mask != 0
+}
+
+/// The byte at `pos`, or 0 at the end. A NUL byte of the source is told apart by the position.
+#[inline(always)]
+pub fn peek(src: &[u8], pos: usize) -> u8 {
+    match src.get(pos) {
+        Some(&b) => b,
+        None => 0,
+    }
+}
+
+#[inline(always)]
+fn run(src: &[u8], mut pos: usize, mask: u8) -> usize {
+    while is(peek(src, pos), mask) {
+        pos += 1;
+    }
+    pos
+}
+
+/// The end of the identifier whose first byte is at `pos`.
+#[inline(always)]
+pub fn ident_end(src: &[u8], pos: usize) -> usize {
+    run(src, pos + 1, class::IDENT)
+}
+
+/// Whether an identifier begins at `pos`: a letter, or one of `_ $ %` with more behind it.
+#[inline]
+pub fn starts_ident(src: &[u8], pos: usize) -> bool {
+    let b = peek(src, pos);
+    is(b, class::START)
+        && (b.is_ascii_alphabetic() || is(peek(src, pos + 1), class::IDENT))
+}
+
+/// The end of a run of word characters (letters, digits, underscore) from `pos`.
+#[inline(always)]
+pub fn word_end(src: &[u8], pos: usize) -> usize {
+    run(src, pos, class::WORD)
+}
+
+/// The end of the dotted word whose `.` is at `pos`, its `::` parts included; `pos + 1` where no
+/// word follows the dot.
+#[inline]
+pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
+    let mut end = word_end(src, pos + 1);
+    while peek(src, end) == b':'
+        && peek(src, end + 1) == b':'
+        && is(peek(src, end + 2), class::WORD)
+        && end > pos + 1
+    {
+        end = word_end(src, end + 2);
+    }
+    end
+}
+
+/// What a stretch of trivia held.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Trivia {
+    /// A newline, inside a comment or not.
+    pub newline: bool,
+    /// A comment or a line marker.
+    pub comment: bool,
+    /// Where a block comment begins that does not end.
+    pub unterminated: Option<u32>,
+}
+
+/// The end of the white space and comments from `pos`.
+#[inline]
+pub fn skip_trivia(src: &[u8], mut pos: usize, seen: &mut Trivia) -> usize {
+    loop {
+        match peek(src, pos) {
+            b' ' | b'\t' | b'\r' | 0x0c => pos += 1,
+            b'\n' => {
+                seen.newline = true;
+                pos += 1;
+            }
+            b'/' | b'#' => match comment_end(src, pos, seen) {
+                Some(end) => pos = end,
+                None => return pos,
+            },
+            _ => return pos,
+        }
+    }
+}
+
+/// The end of the comment or line marker that begins at `pos`, if one does.
+#[cold]
+fn comment_end(src: &[u8], pos: usize, seen: &mut Trivia) -> Option<usize> {
+    let rest = src.get(pos..)?;
+    match rest {
+        [b'/', b'/', ..] => {
+            seen.comment = true;
+            Some(line_end(src, pos))
+        }
+        [b'/', b'*', ..] => {
+            seen.comment = true;
+            let end = block_comment_end(src, pos);
+            if end.is_none() {
+                seen.unterminated = Some(pos as u32);
+            }
+            let end = end.unwrap_or(src.len());
+            seen.newline |= memchr::memchr(b'\n', &src[pos..end]).is_some();
+            Some(end)
+        }
+        [b'#', ..] if is_line_marker(src, pos) => {
+            seen.comment = true;
+            Some(line_end(src, pos))
+        }
+        _ => None,
+    }
+}
+
+/// One past the `*/` of the block comment at `pos`; `None` if it does not end.
+pub fn block_comment_end(src: &[u8], pos: usize) -> Option<usize> {
+    let body = src.get(pos + 2..)?;
+    memchr::memmem::find(body, b"*/").map(|i| pos + 2 + i + 2)
+}
+
+/// The newline that ends the line of `pos`, or the end of the source.
+#[inline]
+pub fn line_end(src: &[u8], pos: usize) -> usize {
+    let rest = src.get(pos..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).map_or(src.len(), |i| pos + i)
+}
+
+/// Whether `pos` is the first byte of its line that is not blank.
+pub fn at_line_start(src: &[u8], pos: usize) -> bool {
+    let before = src.get(..pos).unwrap_or_default();
+    before.iter().rev().find(|&&b| b == b'\n' || !is(b, class::BLANK)).is_none_or(|&b| b == b'\n')
+}
+
+/// Whether the `#` at `pos` begins a line marker of the preprocessor: `# 1 "file"` or `#line 1`.
+pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
+    if !at_line_start(src, pos) {
+        return false;
+    }
+    let blank = |mut p: usize| {
+        while matches!(peek(src, p), b' ' | b'\t') {
+            p += 1;
+        }
+        p
+    };
+    let mut p = blank(pos + 1);
+    if src.get(p..).is_some_and(|s| s.starts_with(b"line")) {
+        p = blank(p + 4);
+    }
+    peek(src, p).is_ascii_digit()
+}
+
+/// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape
+/// and may run over newlines; one that is never closed ends with its line.
+pub fn string_end(src: &[u8], pos: usize) -> (usize, bool) {
+    let rest = src.get(pos + 1..).unwrap_or_default();
+    match memchr::memchr(b'"', rest) {
+        Some(i) => (pos + 1 + i + 1, true),
+        None => (line_end(src, pos), false),
+    }
+}

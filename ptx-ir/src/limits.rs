@@ -1,0 +1,26 @@
+//! Every maximum that reading PTX knows, in one place.
+
+/// The limits of reading one source. Each is reported by an error of its own, and what lies
+/// beyond is kept as text.
+///
+/// | field | default | code | what happens beyond |
+/// |---|---|---|---|
+/// | `source_bytes` | 2³¹ − 1 | `PTX0901` | the source is kept whole as one opaque statement |
+/// | `nesting` | 4,000,000 | `PTX0902` | the opening brace or parenthesis makes its statement opaque |
+/// | `diagnostics` | 1,000,000 | `PTX0903` | the rest is read without being reported |
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Longest source in bytes.
+    pub source_bytes: usize,
+    /// Deepest nesting of blocks, of initialiser braces and of parentheses.
+    pub nesting: usize,
+    /// Most diagnostics kept.
+    pub diagnostics: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { source_bytes: i32::MAX as usize, nesting: 4_000_000, diagnostics: 1_000_000 }
+    }
+}

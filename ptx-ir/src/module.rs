@@ -1,0 +1,186 @@
+//! The module: header, items, names, functions.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ptx_isa::{PtxVersion, ScalarType, Target};
+
+use crate::body::{Body, Opaque, Origin};
+use crate::decl::{Declarations, Param, Symbol};
+use crate::entity::{EntityId, PrimaryMap};
+use crate::function::{BodyId, DirectiveStmt, Function};
+use crate::intern::Interner;
+use crate::operand::OperandPool;
+use crate::signature::{Signature, Signatures};
+use crate::{
+    DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId,
+    Span, SymbolId,
+};
+
+/// A statement at module level.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Item {
+    /// `.version`, `.target`, `.address_size`, `.file`, `.alias`, `.pragma`.
+    Directive(DirectiveId),
+    /// A variable declaration.
+    Decl(DeclId),
+    /// A function or kernel, from its linkage to the end of its body or declaration.
+    Function(FuncId),
+    /// A `.section` with its content.
+    Section(SectionId),
+    /// Something that was not understood.
+    Opaque(OpaqueId),
+}
+
+/// What the header says; the first of each directive counts.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// `.version`
+    pub version: Option<PtxVersion>,
+    /// The first `sm_…` or `compute_…` name of `.target`, if it is known.
+    pub target: Option<Target>,
+    /// `.address_size`: 32 or 64; `None` where it is missing, which means 32.
+    pub address_size: Option<u8>,
+}
+
+/// A `.section` of debug data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Its name, the dot included.
+    pub name: NameId,
+    /// What it holds.
+    pub entries: Vec<SectionEntry>,
+}
+
+/// A label or a datum of a [`Section`].
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SectionEntry {
+    /// `name:`
+    Label(NameId),
+    /// A small number.
+    Int {
+        /// Its width.
+        ty: ScalarType,
+        /// Whether the type is written before it; else it goes on the list of the one before.
+        first: bool,
+        /// The number.
+        value: i32,
+    },
+    /// Any other datum, in the pool of the module.
+    Other {
+        /// Its width.
+        ty: ScalarType,
+        /// Whether the type is written before it.
+        first: bool,
+        /// The datum.
+        value: OperandRef,
+    },
+}
+
+const _: () = assert!(size_of::<SectionEntry>() == 8);
+const _: () = assert!(size_of::<Item>() == 8);
+
+
+/// A PTX module: every byte of its source, and what it means.
+#[derive(Clone, Default, Debug)]
+pub struct Module {
+    /// The text it was read from.
+    pub source: Option<Arc<[u8]>>,
+    /// Version, target, address size.
+    pub header: Header,
+    /// The statements at module level, in order.
+    pub items: PrimaryMap<ItemId, Item>,
+    /// Where each item stands; as many as `items`.
+    pub origins: Vec<Origin>,
+    /// Spellings of names, immediates and strings.
+    pub names: Interner,
+    /// Mnemonics.
+    pub signatures: Signatures,
+    /// Names of the module.
+    pub symbols: PrimaryMap<SymbolId, Symbol>,
+    /// Functions and kernels.
+    pub functions: PrimaryMap<FuncId, Function>,
+    /// Their bodies.
+    pub bodies: PrimaryMap<BodyId, Body>,
+    /// Results and parameters of functions and prototypes.
+    pub params: Vec<Param>,
+    /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
+    pub interface_directives: Vec<DirectiveStmt>,
+    /// Variable declarations at module level, and attributes of functions.
+    pub declarations: Declarations,
+    /// Directives at module level.
+    pub directives: PrimaryMap<DirectiveId, DirectiveStmt>,
+    /// Debug sections.
+    pub sections: PrimaryMap<SectionId, Section>,
+    /// Statements that were not understood.
+    pub opaques: PrimaryMap<OpaqueId, Opaque>,
+    /// Operands of everything outside bodies, and of parameters.
+    pub pool: OperandPool,
+}
+
+impl Module {
+    /// An empty module over a source.
+    pub fn with_source(source: Arc<[u8]>) -> Self {
+        Self {
+            names: Interner::new(Some(source.clone())),
+            signatures: Signatures::new(Some(source.clone())),
+            source: Some(source),
+            ..Self::default()
+        }
+    }
+
+    /// The bytes it was read from; empty for a module made from nothing.
+    pub fn source(&self) -> &[u8] {
+        self.source.as_deref().unwrap_or_default()
+    }
+
+    /// A spelling.
+    #[inline]
+    pub fn name(&self, id: NameId) -> &str {
+        core::str::from_utf8(self.names.get(id.as_u32())).unwrap_or_default()
+    }
+
+    /// The bytes of a spelling; strings may hold bytes that are not UTF-8.
+    #[inline]
+    pub fn name_bytes(&self, id: NameId) -> &[u8] {
+        self.names.get(id.as_u32())
+    }
+
+    /// A mnemonic.
+    #[inline]
+    pub fn signature(&self, id: SigId) -> Signature<'_> {
+        self.signatures.get(id)
+    }
+
+    /// Every item with its id, in order.
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = (ItemId, Item)> + '_ {
+        self.items.iter().map(|(id, &i)| (id, i))
+    }
+
+    /// Where an item stands.
+    pub fn span(&self, item: ItemId) -> Span {
+        self.origins.get(item.index()).map_or(Span::default(), |o| o.span())
+    }
+
+    /// The body of a function, if it is defined here.
+    pub fn body(&self, function: FuncId) -> Option<&Body> {
+        self.bodies.get(self.functions.get(function)?.body?)
+    }
+
+    /// Functions and kernels that have a body, in order.
+    pub fn definitions(&self) -> impl Iterator<Item = (FuncId, &Function, &Body)> + '_ {
+        self.functions.iter().filter_map(|(id, f)| Some((id, f, self.bodies.get(f.body?)?)))
+    }
+
+    /// The function of this name that has a body, else its first declaration.
+    pub fn function(&self, name: &str) -> Option<FuncId> {
+        let of_name = || self.functions.iter().filter(|(_, f)| self.name(f.name) == name);
+        of_name().find(|(_, f)| f.body.is_some()).or_else(|| of_name().next()).map(|(id, _)| id)
+    }
+
+    /// Adds an item at its place in the source.
+    pub fn push_item(&mut self, item: Item, origin: Origin) -> ItemId {
+        crate::entity::push(&mut self.origins, origin);
+        self.items.push(item)
+    }
+}

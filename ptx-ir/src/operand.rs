@@ -1,0 +1,279 @@
+//! Operands: what an instruction, an initialiser or a directive mentions, eight bytes each.
+//!
+//! Parts that do not fit stand in the side tables of an [`OperandPool`], one per body and one for
+//! the module level.
+
+use alloc::vec::Vec;
+use ptx_isa::SpecialReg;
+
+use crate::constant::ConstValue;
+use crate::entity::{PrimaryMap, take_exact};
+use crate::{AddrId, EntityId, ImmId, LabelId, ListId, NameId, OperandRef, RegId, SymbolId, VarId};
+
+/// One operand.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Operand {
+    /// A register of the body.
+    Reg(RegId),
+    /// A special register such as `%tid`; a component (`%tid.x`) is a [`Operand::Lane`] of it.
+    Special(SpecialReg),
+    /// An integer in plain decimal spelling that fits 32 bits.
+    Small(i32),
+    /// Any other immediate: its spelling and its value.
+    Imm(ImmId),
+    /// A variable or function of the module.
+    Symbol(SymbolId),
+    /// A parameter or a variable declared inside the function.
+    Var(VarId),
+    /// A label of the body.
+    Label(LabelId),
+    /// A name that nothing declares.
+    Name(NameId),
+    /// `[a]`, `[a+4]`, `a+4`, `a[4]`.
+    Address(AddrId),
+    /// `[a, b, {c, d}]`: several parts in one bracket.
+    Bracket(ListId),
+    /// `{a, b, c}`; nested only in initialisers.
+    Vector(ListId),
+    /// `(a, b)`: results or arguments of a call.
+    List(ListId),
+    /// `p|q`: two operands, at this place of the pool and the next.
+    Pair(OperandRef),
+    /// `!p`.
+    Not(OperandRef),
+    /// `-a` of something that is not a number.
+    Neg(OperandRef),
+    /// `V.x`, `%tid.x`, `a.b0`: a part of the operand at this place of the pool.
+    Lane(Selector, OperandRef),
+    /// `_`: the result is dropped.
+    Sink,
+    /// `generic(x)` in an initialiser.
+    Generic(OperandRef),
+    /// `0xFF00(x)` in an initialiser: the mask at this place of the pool, the operand at the next.
+    Masked(OperandRef),
+    /// `a - b` of two labels in a debug section: two operands, here and at the next place.
+    Difference(OperandRef),
+    /// A dotted name in a debug section (`.debug_abbrev`), its dot included.
+    Section(NameId),
+    /// A string of a directive, its quotes included.
+    Str(NameId),
+    /// `name = value` in an initialiser of an opaque type: the operands here and at the next place.
+    Field(OperandRef),
+    /// `N<5>` in a table of labels, for `N0` to `N4`: the name at this place, the count at the next.
+    Range(OperandRef),
+    /// Nothing: an optional part that is not there.
+    Absent,
+}
+
+const _: () = assert!(size_of::<Operand>() == 8);
+const _: () = assert!(size_of::<Address>() == 20);
+const _: () = assert!(size_of::<Immediate>() == 16);
+
+/// The part of a vector register, of a special register or of a video operand that is meant.
+///
+/// Manual 5.4.2 (`.x .y .z .w`, `.r .g .b .a`), 9.7.17 (`.b0`, `.h10`, `.b3210` …).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Selector(u16);
+
+impl Selector {
+    const BYTES: u16 = 1 << 15;
+    const HALVES: u16 = 1 << 14;
+
+    /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`.
+    pub fn from_text(text: &[u8]) -> Option<Self> {
+        match text {
+            [c] => b"xyzwrgba".iter().position(|k| k == c).map(|i| Self(i as u16)),
+            [b'b', digits @ ..] => Self::digits(digits, b'7', 4).map(|d| Self(Self::BYTES | d)),
+            [b'h', digits @ ..] => Self::digits(digits, b'3', 2).map(|d| Self(Self::HALVES | d)),
+            _ => None,
+        }
+    }
+
+    /// Up to four digits of three bits, their count above them.
+    fn digits(digits: &[u8], most: u8, count: usize) -> Option<u16> {
+        if digits.is_empty()
+            || digits.len() > count
+            || digits.iter().any(|d| !(b'0'..=most).contains(d))
+        {
+            return None;
+        }
+        // Four digits need 12 bits; their count, 1 to 4, is kept in the two bits above.
+        let packed = digits.iter().fold(0u16, |v, d| v << 3 | (d - b'0') as u16);
+        Some(packed | ((digits.len() - 1) as u16) << 12)
+    }
+
+    /// Which element of a vector is meant, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
+    pub const fn element(self) -> Option<u8> {
+        if self.0 & (Self::BYTES | Self::HALVES) == 0 { Some(self.0 as u8 & 3) } else { None }
+    }
+
+    /// Calls `put` with each byte of the spelling, without the dot.
+    pub fn write(self, mut put: impl FnMut(u8)) {
+        if self.element().is_some() {
+            put(b"xyzwrgba"[self.0 as usize & 7]);
+            return;
+        }
+        let bytes = self.0 & Self::BYTES != 0;
+        put(if bytes { b'b' } else { b'h' });
+        let count = if bytes { (self.0 >> 12 & 3) + 1 } else { (self.0 >> 12 & 1) + 1 };
+        for i in (0..count).rev() {
+            put(b'0' + (self.0 >> (3 * i) & 7) as u8);
+        }
+    }
+}
+
+/// How an address expression is written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum AddressForm {
+    /// `[base]`, `[base+offset]`.
+    Bracketed,
+    /// `[base].unified`.
+    Unified,
+    /// `base+offset` without brackets, as `mov` and initialisers take it.
+    Bare,
+    /// `base[offset]`.
+    Indexed,
+}
+
+/// A base with an offset.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Address {
+    /// A register, a variable, or an immediate.
+    pub base: Operand,
+    /// A [`Operand::Small`] or [`Operand::Imm`], as written behind the `+`; [`Operand::Absent`]
+    /// where there is none. In `var[r+4]` it is itself a [`AddressForm::Bare`] address.
+    pub offset: Operand,
+    /// How it is written.
+    pub form: AddressForm,
+}
+
+/// An immediate other than a small decimal integer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Immediate {
+    /// The spelling: a literal or a constant expression, without the blanks between its tokens.
+    pub text: NameId,
+    /// What it is worth.
+    pub value: ConstValue,
+}
+
+/// A range of operands in a pool.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct OperandRange {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl OperandRange {
+    /// How many operands.
+    pub const fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Where the `index`-th operand stands.
+    pub const fn at(self, index: u32) -> OperandRef {
+        OperandRef::new(self.start + index)
+    }
+}
+
+/// Operands and the tables behind them.
+#[derive(Clone, Default, Debug)]
+pub struct OperandPool {
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) lists: PrimaryMap<ListId, OperandRange>,
+    pub(crate) addresses: PrimaryMap<AddrId, Address>,
+    pub(crate) immediates: PrimaryMap<ImmId, Immediate>,
+}
+
+impl OperandPool {
+    /// The operand at `at`; [`Operand::Absent`] outside the pool.
+    #[inline]
+    pub fn get(&self, at: OperandRef) -> Operand {
+        self.operands.get(at.index()).copied().unwrap_or(Operand::Absent)
+    }
+
+    /// The operand at `at` and the one behind it.
+    #[inline]
+    pub fn pair(&self, at: OperandRef) -> (Operand, Operand) {
+        (self.get(at), self.get(OperandRef::new(at.as_u32() + 1)))
+    }
+
+    /// The operands of `range`.
+    #[inline]
+    pub fn slice(&self, range: OperandRange) -> &[Operand] {
+        let start = range.start as usize;
+        self.operands.get(start..start + range.len as usize).unwrap_or_default()
+    }
+
+    /// The elements of a list.
+    #[inline]
+    pub fn list(&self, id: ListId) -> &[Operand] {
+        self.lists.get(id).map_or(&[], |&r| self.slice(r))
+    }
+
+    /// An address expression.
+    #[inline]
+    pub fn address(&self, id: AddrId) -> Option<&Address> {
+        self.addresses.get(id)
+    }
+
+    /// An immediate.
+    #[inline]
+    pub fn immediate(&self, id: ImmId) -> Option<&Immediate> {
+        self.immediates.get(id)
+    }
+
+    /// Every operand in the pool, the parts of composed ones included.
+    pub fn operands(&self) -> &[Operand] {
+        &self.operands
+    }
+
+    /// Adds operands and gives their range.
+    #[inline]
+    pub fn extend(&mut self, operands: &[Operand]) -> OperandRange {
+        let start = self.operands.len() as u32;
+        for &o in operands {
+            crate::entity::push(&mut self.operands, o);
+        }
+        OperandRange { start, len: operands.len() as u32 }
+    }
+
+    /// Adds a list of operands.
+    pub fn add_list(&mut self, operands: &[Operand]) -> ListId {
+        let range = self.extend(operands);
+        self.lists.push(range)
+    }
+
+    /// Adds an address expression.
+    #[inline]
+    pub fn add_address(&mut self, address: Address) -> AddrId {
+        self.addresses.push(address)
+    }
+
+    /// Adds an immediate.
+    pub fn add_immediate(&mut self, immediate: Immediate) -> ImmId {
+        self.immediates.push(immediate)
+    }
+
+    /// Replaces the operand at `at`, if there is one.
+    pub fn set(&mut self, at: OperandRef, operand: Operand) {
+        if let Some(slot) = self.operands.get_mut(at.index()) {
+            *slot = operand;
+        }
+    }
+
+    pub(crate) fn take_exact(&mut self) -> Self {
+        Self {
+            operands: take_exact(&mut self.operands),
+            lists: self.lists.take_exact(),
+            addresses: self.addresses.take_exact(),
+            immediates: self.immediates.take_exact(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Mnemonics, interned whole: one [`Signature`] for every distinct `opcode.modifier…` spelling of a
+//! module, however many instructions use it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ptx_isa::{Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
+
+use crate::SigId;
+use crate::entity::{EntityId, PrimaryMap};
+use crate::intern::Interner;
+use crate::lex::scan::{dot_word_end, word_end};
+
+/// One dotted word of a mnemonic.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// What it is; `None` for a word that PTX does not know.
+    pub modifier: Option<Modifier>,
+    /// Where it begins (at its dot) in the mnemonic.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Record {
+    opcode: Option<Opcode>,
+    known: bool,
+    first: u32,
+    len: u32,
+}
+
+/// All mnemonics of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Signatures {
+    texts: Interner,
+    records: PrimaryMap<SigId, Record>,
+    words: Vec<Word>,
+}
+
+impl Signatures {
+    /// An empty table whose mnemonics may point into `source`.
+    pub fn new(source: Option<Arc<[u8]>>) -> Self {
+        Self { texts: Interner::new(source), ..Self::default() }
+    }
+
+    /// The signature of the mnemonic `text`, which stands in the source at `start`.
+    #[inline]
+    pub fn intern_at(&mut self, text: &[u8], start: u32) -> SigId {
+        let (index, new) = self.texts.intern_at(text, start);
+        if new {
+            self.add(text);
+        }
+        SigId::new(index)
+    }
+
+    /// The signature of the mnemonic `text`: opcode and modifiers without blanks.
+    pub fn intern(&mut self, text: &[u8]) -> SigId {
+        let (index, new) = self.texts.intern(text);
+        if new {
+            self.add(text);
+        }
+        SigId::new(index)
+    }
+
+    #[cold]
+    fn add(&mut self, text: &[u8]) {
+        let opcode_end = word_end(text, 0);
+        let opcode = Opcode::from_text(&text[..opcode_end]);
+        let first = self.words.len() as u32;
+        let mut known = opcode.is_some();
+        let mut pos = opcode_end;
+        while pos < text.len() {
+            let end = dot_word_end(text, pos).min(text.len());
+            let modifier = Modifier::from_text(&text[pos..end]);
+            known &= modifier.is_some();
+            self.words.push(Word { modifier, start: pos as u32, end: end as u32 });
+            pos = end;
+        }
+        let len = self.words.len() as u32 - first;
+        self.records.push(Record { opcode, known, first, len });
+    }
+
+    /// How many distinct mnemonics there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = SigId> + use<> {
+        (0..self.records.len()).map(SigId::from_index)
+    }
+
+    /// The signature `id`.
+    #[inline]
+    pub fn get(&self, id: SigId) -> Signature<'_> {
+        let text = self.texts.get(id.as_u32());
+        match self.records.get(id) {
+            Some(r) => Signature {
+                text,
+                opcode: r.opcode,
+                known: r.known,
+                words: self
+                    .words
+                    .get(r.first as usize..(r.first + r.len) as usize)
+                    .unwrap_or_default(),
+            },
+            None => Signature { text, opcode: None, known: false, words: &[] },
+        }
+    }
+}
+
+/// A mnemonic: the opcode and its modifiers in the order of the source.
+#[derive(Copy, Clone, Debug)]
+pub struct Signature<'m> {
+    text: &'m [u8],
+    opcode: Option<Opcode>,
+    known: bool,
+    words: &'m [Word],
+}
+
+impl<'m> Signature<'m> {
+    /// The spelling, without blanks or comments.
+    pub fn text(&self) -> &'m str {
+        core::str::from_utf8(self.text).unwrap_or_default()
+    }
+
+    /// The opcode; `None` where PTX knows none of this name.
+    pub fn opcode(&self) -> Option<Opcode> {
+        self.opcode
+    }
+
+    /// The spelling of the opcode.
+    pub fn opcode_text(&self) -> &'m str {
+        let end = word_end(self.text, 0);
+        core::str::from_utf8(&self.text[..end]).unwrap_or_default()
+    }
+
+    /// Whether the opcode and every modifier are words of PTX.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// The modifiers in the order of the source, unknown words included.
+    pub fn words(&self) -> &'m [Word] {
+        self.words
+    }
+
+    /// The spelling of one of [`words`](Self::words), its dot included.
+    pub fn word_text(&self, word: Word) -> &'m str {
+        let text = self.text.get(word.start as usize..word.end as usize);
+        core::str::from_utf8(text.unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// The known modifiers in the order of the source.
+    pub fn modifiers(&self) -> impl Iterator<Item = Modifier> + use<'m> {
+        self.words.iter().filter_map(|w| w.modifier)
+    }
+
+    /// Whether `modifier` stands in it.
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers().any(|m| m == modifier)
+    }
+
+    /// The modifiers of one class.
+    pub fn of_class(&self, class: ModifierClass) -> impl Iterator<Item = Modifier> + use<'m> {
+        self.modifiers().filter(move |m| m.class() == class)
+    }
+
+    /// The types in order: one for most instructions, `d, a, b, c` for the matrix ones.
+    pub fn types(&self) -> impl Iterator<Item = ScalarType> + use<'m> {
+        self.modifiers().filter_map(Modifier::scalar_type)
+    }
+
+    /// The state spaces in order: destination before source where there are two.
+    pub fn state_spaces(&self) -> impl Iterator<Item = StateSpace> + use<'m> {
+        self.modifiers().filter_map(Modifier::state_space)
+    }
+
+    /// The first state space; `None` means generic addressing, for an instruction that accesses memory.
+    pub fn state_space(&self) -> Option<StateSpace> {
+        self.state_spaces().next()
+    }
+
+    /// The length of the vector accessed, 1 without `.v2`, `.v4` or `.v8`.
+    pub fn vector_len(&self) -> u8 {
+        self.modifiers().find_map(Modifier::vector_len).unwrap_or(1)
+    }
+}

@@ -1,0 +1,115 @@
+//! Byte ranges, and the lines and columns they stand for.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// A half-open range of bytes `start..end`.
+///
+/// Spans of module items and diagnostics count from the start of the source; spans inside a body
+/// count from the body's `{` (see [`Body::base`](crate::Body::base)).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span `start..end`.
+    #[inline]
+    pub const fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// The span between two positions of a source no longer than [`Limits`](crate::Limits) allow.
+    #[inline]
+    pub const fn at(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub const fn len(self) -> usize {
+        self.end.saturating_sub(self.start) as usize
+    }
+
+    /// Whether no byte is covered.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// The range, to index a slice with.
+    #[inline]
+    pub const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The bytes of `source` under this span; empty where it lies outside.
+    #[inline]
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.range()).unwrap_or_default()
+    }
+
+    /// The same span counted from `base` bytes earlier.
+    #[inline]
+    pub const fn shifted(self, base: u32) -> Self {
+        Self { start: self.start + base, end: self.end + base }
+    }
+
+    /// The smallest span that covers both.
+    pub fn join(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// A place in a file as a person counts: both from 1, columns in bytes.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LineColumn {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1.
+    pub column: u32,
+}
+
+/// Where the lines of a source begin; built once, asked in logarithmic time.
+#[derive(Clone, Debug)]
+pub struct LineIndex {
+    starts: Vec<u32>,
+}
+
+impl LineIndex {
+    /// Indexes the lines of `source`. Lines end at `\n`.
+    pub fn new(source: &[u8]) -> Self {
+        let mut starts = Vec::with_capacity(source.len() / 24 + 1);
+        starts.push(0);
+        starts.extend(memchr::memchr_iter(b'\n', source).map(|i| i as u32 + 1));
+        Self { starts }
+    }
+
+    /// The line and column of byte `offset`.
+    pub fn position(&self, offset: u32) -> LineColumn {
+        let line = self.starts.partition_point(|&s| s <= offset);
+        let start = self.starts.get(line.wrapping_sub(1)).copied().unwrap_or(0);
+        LineColumn { line: line as u32, column: offset - start + 1 }
+    }
+
+    /// The bytes of line `line` (from 1), its newline included; empty past the end.
+    pub fn line_span(&self, line: u32, source_len: u32) -> Span {
+        let i = line.max(1) as usize - 1;
+        let start = self.starts.get(i).copied().unwrap_or(source_len);
+        let end = self.starts.get(i + 1).copied().unwrap_or(source_len);
+        Span { start, end }
+    }
+
+    /// How many lines there are; a final newline opens one more, empty line.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Never: an empty source has one empty line.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+}

@@ -1,0 +1,125 @@
+//! Facts about directives: where each may stand and how it ends.
+
+use crate::version::PtxVersion;
+use crate::{Directive, Target, generated};
+
+/// Where a directive may stand.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Place {
+    /// A statement of the module.
+    Module,
+    /// A statement of a function.
+    Body,
+    /// A statement of a function that needs a label.
+    Label,
+    /// After the parameters of a kernel.
+    Entry,
+    /// After the parameters of a function.
+    Func,
+    /// After the parameters of a prototype.
+    Prototype,
+    /// A part of a declaration.
+    Declaration,
+    /// A part of a kernel parameter.
+    Parameter,
+    /// In a debugging section.
+    Section,
+}
+
+/// How a directive ends.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Ending {
+    /// With a semicolon.
+    Semicolon,
+    /// Without one, which would be an error.
+    Open,
+    /// It is a part of something else.
+    Part,
+}
+
+/// What the table knows of a directive.
+pub(crate) struct DirectiveFacts {
+    pub(crate) section: &'static str,
+    pub(crate) places: &'static [Place],
+    pub(crate) ending: Ending,
+    pub(crate) since: PtxVersion,
+    pub(crate) until: Option<PtxVersion>,
+    pub(crate) target: Option<Target>,
+}
+
+impl Directive {
+    const fn facts(self) -> &'static DirectiveFacts {
+        &generated::directive::FACTS[self as usize]
+    }
+
+    /// The section of the manual.
+    #[inline]
+    pub const fn section(self) -> &'static str {
+        self.facts().section
+    }
+
+    /// Where it may stand.
+    #[inline]
+    pub const fn places(self) -> &'static [Place] {
+        self.facts().places
+    }
+
+    /// Whether it may stand at `place`.
+    pub fn is_allowed_in(self, place: Place) -> bool {
+        self.places().contains(&place)
+    }
+
+    /// How it ends.
+    #[inline]
+    pub const fn ending(self) -> Ending {
+        self.facts().ending
+    }
+
+    /// The first version that has it.
+    #[inline]
+    pub const fn since(self) -> PtxVersion {
+        self.facts().since
+    }
+
+    /// The first version in which the assembler refuses it.
+    #[inline]
+    pub const fn until(self) -> Option<PtxVersion> {
+        self.facts().until
+    }
+
+    /// The first target that has it; `None` for all targets.
+    #[inline]
+    pub const fn target(self) -> Option<Target> {
+        self.facts().target
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Directive, Ending, Place};
+
+    #[test]
+    fn endings() {
+        for d in [
+            Directive::Version,
+            Directive::Target,
+            Directive::Entry,
+            Directive::Loc,
+            Directive::Maxntid,
+        ] {
+            assert_eq!(d.ending(), Ending::Open, "{d}");
+        }
+        for d in [
+            Directive::Pragma,
+            Directive::Alias,
+            Directive::Branchtargets,
+            Directive::Global,
+        ] {
+            assert_eq!(d.ending(), Ending::Semicolon, "{d}");
+        }
+        assert!(Directive::Maxntid.is_allowed_in(Place::Entry));
+        assert!(!Directive::Maxntid.is_allowed_in(Place::Func));
+    }
+}

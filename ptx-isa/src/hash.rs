@@ -1,0 +1,43 @@
+//! The hash behind the word tables. The generator includes this very file, so that the tables it writes and the
+//! look-ups made in them agree.
+
+/// Mixes a word into 64 bits: eight bytes at a time, with a multiplication each.
+#[inline]
+pub(crate) fn hash(word: &[u8]) -> u64 {
+    let mut state = (word.len() as u64).wrapping_mul(MULTIPLIER);
+    let mut rest = word;
+    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+        state = step(state, u64::from_le_bytes(*chunk));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        let mut last = 0;
+        for &byte in rest {
+            last = last << 8 | byte as u64;
+        }
+        state = step(state, last);
+    }
+    state ^ state >> 29
+}
+
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline]
+fn step(state: u64, chunk: u64) -> u64 {
+    let mixed = (state ^ chunk).wrapping_mul(MULTIPLIER);
+    mixed ^ mixed >> 32
+}
+
+/// The bucket of a hash among `buckets` (a power of two): it chooses the displacement.
+#[inline]
+pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
+    (hash >> 48) as usize & (buckets - 1)
+}
+
+/// The place of a hash among `slots` (a power of two) under the displacement of its bucket.
+#[inline]
+pub(crate) fn place(hash: u64, displacement: u16, slots: usize) -> usize {
+    let spread =
+        (hash as u32).wrapping_add((displacement as u32).wrapping_mul((hash >> 16) as u32 | 1));
+    (spread >> 3) as usize & (slots - 1)
+}

@@ -1,0 +1,104 @@
+//! Facts about modifiers and their classes.
+
+use crate::{Modifier, ModifierClass, ScalarType, StateSpace, generated};
+
+/// What the table knows of a modifier.
+pub(crate) struct ModifierFacts {
+    pub(crate) class: ModifierClass,
+    pub(crate) scalar_type: Option<ScalarType>,
+    pub(crate) state_space: Option<StateSpace>,
+    pub(crate) vector_len: u8,
+    pub(crate) ignored: bool,
+    pub(crate) doubled: bool,
+}
+
+/// What the table knows of a class of modifiers.
+pub(crate) struct ClassFacts {
+    pub(crate) positional: bool,
+    pub(crate) meaning: &'static str,
+}
+
+impl Modifier {
+    const fn facts(self) -> &'static ModifierFacts {
+        &generated::modifier::FACTS[self as usize]
+    }
+
+    /// What the modifier chooses. A word that is part of a name in one instruction and a choice in another
+    /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
+    #[inline]
+    pub const fn class(self) -> ModifierClass {
+        self.facts().class
+    }
+
+    /// The type it names.
+    #[inline]
+    pub const fn scalar_type(self) -> Option<ScalarType> {
+        self.facts().scalar_type
+    }
+
+    /// The state space it names.
+    #[inline]
+    pub const fn state_space(self) -> Option<StateSpace> {
+        self.facts().state_space
+    }
+
+    /// The length of the vector: of `.v2`, `.v4` and `.v8`.
+    #[inline]
+    pub const fn vector_len(self) -> Option<u8> {
+        match self.facts().vector_len {
+            0 => None,
+            n => Some(n),
+        }
+    }
+
+    /// Whether the assembler skips it on an instruction that has no use for it.
+    #[inline]
+    pub const fn is_ignored(self) -> bool {
+        self.facts().ignored
+    }
+
+    /// Whether the assembler accepts it twice where it accepts it once.
+    #[inline]
+    pub const fn may_be_doubled(self) -> bool {
+        self.facts().doubled
+    }
+}
+
+impl ModifierClass {
+    /// Whether the words of the class are told apart by their order among themselves: types, state spaces, layouts.
+    #[inline]
+    pub const fn is_positional(self) -> bool {
+        generated::class::FACTS[self as usize].positional
+    }
+
+    /// What the class chooses, as a phrase for a message: "memory order".
+    #[inline]
+    pub const fn meaning(self) -> &'static str {
+        generated::class::FACTS[self as usize].meaning
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Modifier, ModifierClass, ScalarType, StateSpace};
+
+    #[test]
+    fn modifiers_name_types_and_spaces() {
+        assert_eq!(Modifier::U32.scalar_type(), Some(ScalarType::U32));
+        assert_eq!(
+            Modifier::SharedCta.state_space(),
+            Some(StateSpace::SharedCta)
+        );
+        assert_eq!(Modifier::V4.vector_len(), Some(4));
+        assert_eq!(Modifier::Rn.class(), ModifierClass::Rounding);
+        assert_eq!(Modifier::Rn.vector_len(), None);
+        for &ty in ScalarType::ALL {
+            assert_eq!(ty.modifier().scalar_type(), Some(ty));
+            assert_eq!(ty.modifier().text(), ty.text());
+        }
+        for &m in Modifier::ALL {
+            let positional = m.scalar_type().is_some() || m.state_space().is_some();
+            assert!(!positional || m.class().is_positional());
+        }
+    }
+}

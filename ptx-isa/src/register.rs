@@ -1,0 +1,78 @@
+//! Facts about special registers.
+
+use crate::version::PtxVersion;
+use crate::{ScalarType, SpecialReg, Target, generated};
+
+/// What the table knows of a special register.
+pub(crate) struct RegisterFacts {
+    pub(crate) scalar_type: ScalarType,
+    pub(crate) lanes: u8,
+    pub(crate) volatile: bool,
+    pub(crate) since: PtxVersion,
+    pub(crate) target: Option<Target>,
+}
+
+impl SpecialReg {
+    const fn facts(self) -> &'static RegisterFacts {
+        &generated::register::FACTS[self as usize]
+    }
+
+    /// Its type, or that of one component.
+    #[inline]
+    pub const fn scalar_type(self) -> ScalarType {
+        self.facts().scalar_type
+    }
+
+    /// Whether it has the components `.x`, `.y`, `.z` and `.w`.
+    #[inline]
+    pub const fn is_vector(self) -> bool {
+        self.facts().lanes > 1
+    }
+
+    /// How many components: 4 for a vector, else 1.
+    #[inline]
+    pub const fn lanes(self) -> u8 {
+        self.facts().lanes
+    }
+
+    /// Whether two reads in one thread may give different values.
+    #[inline]
+    pub const fn is_volatile(self) -> bool {
+        self.facts().volatile
+    }
+
+    /// The first version that has it (in its present type).
+    #[inline]
+    pub const fn since(self) -> PtxVersion {
+        self.facts().since
+    }
+
+    /// The first target that has it; `None` for all targets.
+    #[inline]
+    pub const fn target(self) -> Option<Target> {
+        self.facts().target
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{PtxVersion, ScalarType, SpecialReg, Target};
+
+    #[test]
+    fn counts_of_the_judged_version() {
+        let judged = |r: &&SpecialReg| r.since() <= PtxVersion::CURRENT;
+        assert_eq!(SpecialReg::ALL.iter().filter(judged).count(), 85);
+        assert_eq!(SpecialReg::ALL.iter().filter(|r| r.is_vector()).count(), 8);
+    }
+
+    #[test]
+    fn facts() {
+        assert_eq!(SpecialReg::Tid.scalar_type(), ScalarType::U32);
+        assert_eq!(
+            SpecialReg::IsExplicitCluster.scalar_type(),
+            ScalarType::Pred
+        );
+        assert_eq!(SpecialReg::IsExplicitCluster.target(), Some(Target::Sm90));
+        assert!(SpecialReg::Clock64.is_volatile() && !SpecialReg::Laneid.is_volatile());
+    }
+}

@@ -1,0 +1,192 @@
+//! Facts about types.
+
+use crate::version::PtxVersion;
+use crate::{Modifier, ScalarType, generated};
+
+/// What kind of values a type holds.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum TypeKind {
+    /// Integers with a sign.
+    Signed,
+    /// Integers without a sign.
+    Unsigned,
+    /// Floating-point numbers, the short formats included.
+    Float,
+    /// Fixed-point numbers.
+    Fixed,
+    /// Bits without a meaning.
+    Bits,
+    /// Truth values.
+    Predicate,
+    /// Handles of textures, samplers and surfaces.
+    Opaque,
+    /// Several elements of one type in a register.
+    Packed,
+    /// A layout of data, not of a value.
+    Format,
+}
+
+/// The class of register that holds a value.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum RegisterClass {
+    /// Predicate registers.
+    Predicate,
+    /// Registers of 8 bits, which the assembler widens.
+    Bits8,
+    /// Registers of 16 bits.
+    Bits16,
+    /// Registers of 32 bits.
+    Bits32,
+    /// Registers of 64 bits.
+    Bits64,
+    /// Registers of 128 bits.
+    Bits128,
+}
+
+impl RegisterClass {
+    /// The width of such a register; 1 for a predicate.
+    pub const fn bits(self) -> u16 {
+        match self {
+            Self::Predicate => 1,
+            Self::Bits8 => 8,
+            Self::Bits16 => 16,
+            Self::Bits32 => 32,
+            Self::Bits64 => 64,
+            Self::Bits128 => 128,
+        }
+    }
+}
+
+/// What the table knows of a type.
+pub(crate) struct TypeFacts {
+    pub(crate) kind: TypeKind,
+    pub(crate) bits: u16,
+    pub(crate) lanes: u8,
+    pub(crate) element: Option<ScalarType>,
+    pub(crate) register: Option<RegisterClass>,
+    pub(crate) in_register: bool,
+    pub(crate) in_memory: bool,
+    pub(crate) in_parameter: bool,
+    pub(crate) since: PtxVersion,
+}
+
+impl ScalarType {
+    const fn facts(self) -> &'static TypeFacts {
+        &generated::scalar::FACTS[self as usize]
+    }
+
+    /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.
+    #[inline]
+    pub const fn bits(self) -> u16 {
+        self.facts().bits
+    }
+
+    /// How many elements: 1 unless the type is packed.
+    #[inline]
+    pub const fn lanes(self) -> u8 {
+        self.facts().lanes
+    }
+
+    /// The type of an element of a packed type.
+    #[inline]
+    pub const fn element(self) -> Option<Self> {
+        self.facts().element
+    }
+
+    /// What kind of values it holds.
+    #[inline]
+    pub const fn kind(self) -> TypeKind {
+        self.facts().kind
+    }
+
+    /// The registers that hold a value of the type; `None` for types no register holds alone.
+    #[inline]
+    pub const fn register_class(self) -> Option<RegisterClass> {
+        self.facts().register
+    }
+
+    /// Whether registers may be declared with it.
+    #[inline]
+    pub const fn is_register_type(self) -> bool {
+        self.facts().in_register
+    }
+
+    /// Whether variables in memory may be declared with it.
+    #[inline]
+    pub const fn is_variable_type(self) -> bool {
+        self.facts().in_memory
+    }
+
+    /// Whether parameters of kernels and functions may be declared with it.
+    #[inline]
+    pub const fn is_parameter_type(self) -> bool {
+        self.facts().in_parameter
+    }
+
+    /// The first version that has it.
+    #[inline]
+    pub const fn since(self) -> PtxVersion {
+        self.facts().since
+    }
+
+    /// The modifier that is written alike.
+    #[inline]
+    pub const fn modifier(self) -> Modifier {
+        generated::scalar::MODIFIERS[self as usize]
+    }
+
+    /// Signed, unsigned, bits or packed integers.
+    pub const fn is_integer(self) -> bool {
+        matches!(self.kind(), TypeKind::Signed | TypeKind::Unsigned)
+    }
+
+    /// Floating point, the short formats included; not packed ones.
+    pub const fn is_float(self) -> bool {
+        matches!(self.kind(), TypeKind::Float)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{RegisterClass, ScalarType, TypeKind};
+
+    #[test]
+    fn packed_types_are_made_of_their_elements() {
+        for &ty in ScalarType::ALL {
+            assert_eq!(
+                ty.kind() == TypeKind::Packed,
+                ty.element().is_some(),
+                "{ty}"
+            );
+            let Some(element) = ty.element() else {
+                assert_eq!(ty.lanes(), 1);
+                continue;
+            };
+            // Four-bit elements of x4 fill 16 bits, six-bit elements are padded to bytes.
+            let element = if element.bits() == 6 {
+                8
+            } else {
+                element.bits()
+            };
+            assert_eq!(ty.bits(), element * u16::from(ty.lanes()), "{ty}");
+        }
+        assert_eq!(
+            ScalarType::F16x2.register_class(),
+            Some(RegisterClass::Bits32)
+        );
+        assert!(ScalarType::B8.is_register_type());
+        assert!(!ScalarType::Bf16.is_register_type());
+        assert!(!ScalarType::Pred.is_variable_type());
+    }
+
+    #[test]
+    fn registers_are_as_wide_as_their_types() {
+        for &ty in ScalarType::ALL {
+            if let Some(class) = ty.register_class() {
+                assert_eq!(class.bits(), ty.bits(), "{ty}");
+            }
+        }
+    }
+}

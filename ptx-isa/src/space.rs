@@ -1,0 +1,70 @@
+//! Facts about state spaces.
+
+use crate::version::PtxVersion;
+use crate::{Modifier, StateSpace, generated};
+
+/// What the table knows of a state space.
+pub(crate) struct SpaceFacts {
+    pub(crate) addressable: bool,
+    pub(crate) modifier: Option<Modifier>,
+    pub(crate) within: Option<StateSpace>,
+    pub(crate) since: PtxVersion,
+}
+
+impl StateSpace {
+    const fn facts(self) -> &'static SpaceFacts {
+        &generated::space::FACTS[self as usize]
+    }
+
+    /// Whether its variables have addresses.
+    #[inline]
+    pub const fn is_addressable(self) -> bool {
+        self.facts().addressable
+    }
+
+    /// The modifier that names it on an instruction.
+    #[inline]
+    pub const fn modifier(self) -> Option<Modifier> {
+        self.facts().modifier
+    }
+
+    /// The space it is a window of: `.shared` for `.shared::cta`.
+    #[inline]
+    pub const fn within(self) -> Option<Self> {
+        self.facts().within
+    }
+
+    /// The space without its sub-qualifier.
+    #[inline]
+    pub const fn base(self) -> Self {
+        match self.within() {
+            Some(base) => base,
+            None => self,
+        }
+    }
+
+    /// The first version that has it.
+    #[inline]
+    pub const fn since(self) -> PtxVersion {
+        self.facts().since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::StateSpace;
+
+    #[test]
+    fn windows_lie_in_their_base() {
+        assert_eq!(StateSpace::SharedCluster.base(), StateSpace::Shared);
+        assert_eq!(StateSpace::ParamEntry.base(), StateSpace::Param);
+        assert_eq!(StateSpace::Global.base(), StateSpace::Global);
+        for &space in StateSpace::ALL {
+            assert!(space.text().starts_with(space.base().text()));
+            assert_eq!(
+                space.modifier().and_then(|m| m.state_space()),
+                space.modifier().map(|_| space)
+            );
+        }
+    }
+}

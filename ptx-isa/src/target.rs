@@ -1,0 +1,199 @@
+//! Targets are a partial order, not numbers: `sm_90a` code runs on one chip, `sm_100f` code on its family.
+
+use crate::version::PtxVersion;
+use crate::{Target, generated};
+
+/// How widely the code for a target runs.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Arch {
+    /// `sm_100`: there and on everything newer.
+    Plain,
+    /// `sm_100f`: there and on newer members of its family.
+    Family,
+    /// `sm_100a`: there only.
+    Exact,
+}
+
+/// What the table knows of a target.
+pub(crate) struct TargetFacts {
+    pub(crate) number: u16,
+    pub(crate) arch: Arch,
+    pub(crate) family: Option<u16>,
+    pub(crate) since: PtxVersion,
+    pub(crate) alias_of: Option<Target>,
+    pub(crate) until: Option<PtxVersion>,
+    pub(crate) implied: u128,
+}
+
+impl Target {
+    const fn facts(self) -> &'static TargetFacts {
+        &generated::target::FACTS[self as usize]
+    }
+
+    /// Whether a feature that asks for `other` is there on `self`.
+    #[inline]
+    pub const fn implies(self, other: Self) -> bool {
+        self.facts().implied >> (other as u8) & 1 != 0
+    }
+
+    /// Every target a feature may ask for and be there on this one.
+    #[inline]
+    pub const fn implied(self) -> TargetSet {
+        TargetSet(self.facts().implied)
+    }
+
+    /// The first version that may name it.
+    #[inline]
+    pub const fn min_version(self) -> PtxVersion {
+        self.facts().since
+    }
+
+    /// The newer name of the same chip.
+    #[inline]
+    pub const fn alias_of(self) -> Option<Self> {
+        self.facts().alias_of
+    }
+
+    /// The first version that does not know the name any more.
+    #[inline]
+    pub const fn until(self) -> Option<PtxVersion> {
+        self.facts().until
+    }
+
+    /// The other names of the same chip with the same suffix.
+    pub fn aliases(self) -> impl Iterator<Item = Self> {
+        let chip = self.alias_of().unwrap_or(self);
+        Self::ALL
+            .iter()
+            .copied()
+            .filter(move |&t| t != self && t.alias_of().unwrap_or(t) == chip)
+    }
+
+    /// The number of the first chip of its family; `None` before there were families.
+    #[inline]
+    pub const fn family(self) -> Option<u16> {
+        self.facts().family
+    }
+
+    /// How widely its code runs.
+    #[inline]
+    pub const fn arch(self) -> Arch {
+        self.facts().arch
+    }
+
+    /// The number in its name.
+    #[inline]
+    pub const fn number(self) -> u16 {
+        self.facts().number
+    }
+
+    /// The target of a name that may be written for a virtual architecture: `compute_90a` is `sm_90a`.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        let Some(rest) = name.strip_prefix(b"compute_") else {
+            return Self::from_text(name);
+        };
+        let mut text = *b"sm_\0\0\0\0\0\0\0\0\0";
+        text.get_mut(3..3 + rest.len())?.copy_from_slice(rest);
+        Self::from_text(text.get(..3 + rest.len())?)
+    }
+}
+
+/// A set of targets.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Default)]
+pub struct TargetSet(pub(crate) u128);
+
+impl TargetSet {
+    /// All targets.
+    pub const ALL: Self = Self(u128::MAX >> (128 - Target::COUNT));
+    /// No target.
+    pub const NONE: Self = Self(0);
+
+    /// Whether `target` is in the set.
+    #[inline]
+    pub const fn contains(self, target: Target) -> bool {
+        self.0 >> (target as u8) & 1 != 0
+    }
+
+    /// The targets in the set.
+    pub fn iter(self) -> impl Iterator<Item = Target> {
+        Target::ALL
+            .iter()
+            .copied()
+            .filter(move |&t| self.contains(t))
+    }
+}
+
+impl core::fmt::Debug for TargetSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Arch, PtxVersion, Target};
+
+    #[test]
+    fn the_partial_order() {
+        use Target::*;
+        for (target, feature, legal) in [
+            (Sm90, Sm80, true),
+            (Sm80, Sm90, false),
+            (Sm90a, Sm90, true),
+            (Sm90, Sm90a, false),
+            (Sm100a, Sm90a, false),
+            (Sm100f, Sm100, true),
+            (Sm100a, Sm100f, true),
+            (Sm100f, Sm100a, false),
+            (Sm103f, Sm100f, true),
+            (Sm103a, Sm100f, true),
+            (Sm103, Sm100f, false),
+            (Sm100f, Sm103f, false),
+            (Sm103a, Sm100a, false),
+            (Sm120f, Sm100f, false),
+            (Sm121a, Sm120f, true),
+            (Sm110a, Sm101a, true),
+            (Sm101f, Sm110f, true),
+            (Sm110f, Sm100f, false),
+            (Sm107a, Sm103f, true),
+            (Sm120, Sm100, true),
+        ] {
+            assert_eq!(
+                target.implies(feature),
+                legal,
+                "{target} has the features of {feature}"
+            );
+        }
+    }
+
+    #[test]
+    fn reflexive_and_transitive() {
+        for &a in Target::ALL {
+            assert!(a.implies(a));
+            for b in a.implied().iter() {
+                for c in b.implied().iter() {
+                    assert!(a.implies(c), "{a} {b} {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Target::from_name(b"compute_90a"), Some(Target::Sm90a));
+        assert_eq!(Target::from_name(b"sm_121f"), Some(Target::Sm121f));
+        assert_eq!(Target::from_name(b"compute_"), None);
+        assert_eq!(Target::from_name(b"compute_123456789012"), None);
+        assert_eq!(Target::from_name(b"compute_sm_90"), None);
+        assert_eq!(Target::Sm101a.alias_of(), Some(Target::Sm110a));
+        assert!(Target::Sm110.aliases().eq([Target::Sm101]));
+        assert_eq!(Target::Sm101.aliases().next(), Some(Target::Sm110));
+        assert_eq!(
+            (Target::Sm103f.number(), Target::Sm103f.family()),
+            (103, Some(100))
+        );
+        assert_eq!(Target::Sm90a.arch(), Arch::Exact);
+        assert_eq!(Target::Sm107.min_version(), PtxVersion::new(9, 4));
+    }
+}

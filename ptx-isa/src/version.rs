@@ -1,0 +1,115 @@
+//! Versions of the PTX ISA.
+
+use core::fmt;
+
+use crate::generated;
+
+/// A version of the PTX ISA, as a module declares it.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PtxVersion {
+    /// Before the point.
+    pub major: u8,
+    /// After the point.
+    pub minor: u8,
+}
+
+/// The software a version came with.
+pub(crate) struct Release {
+    pub(crate) toolkit: Option<&'static str>,
+    pub(crate) driver: Option<&'static str>,
+}
+
+impl PtxVersion {
+    /// Every released version, upwards.
+    pub const KNOWN: &'static [Self] = &generated::target::VERSIONS;
+    /// The newest version whose instructions this crate knows in full.
+    pub const CURRENT: Self = generated::target::JUDGED;
+    /// The newest version this crate has heard of.
+    pub const NEWEST: Self = generated::target::LATEST;
+
+    /// `major.minor`
+    pub const fn new(major: u8, minor: u8) -> Self {
+        Self { major, minor }
+    }
+
+    /// Reads `9.2`: digits, a point, digits.
+    pub fn from_text(text: &[u8]) -> Option<Self> {
+        let point = text.iter().position(|&b| b == b'.')?;
+        Some(Self::new(
+            number(text.get(..point)?)?,
+            number(text.get(point + 1..)?)?,
+        ))
+    }
+
+    /// Whether there is such a version.
+    pub fn is_known(self) -> bool {
+        self.release().is_some()
+    }
+
+    /// Whether this crate knows the instructions of the version in full.
+    pub fn is_judged(self) -> bool {
+        self <= Self::CURRENT && self.is_known()
+    }
+
+    /// The CUDA toolkit that introduced it.
+    pub fn toolkit(self) -> Option<&'static str> {
+        self.release()?.toolkit
+    }
+
+    /// The driver release that introduced it.
+    pub fn driver(self) -> Option<&'static str> {
+        self.release()?.driver
+    }
+
+    fn release(self) -> Option<&'static Release> {
+        let index = Self::KNOWN.binary_search(&self).ok()?;
+        generated::target::RELEASES.get(index)
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u8> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u8, |n, &d| {
+        let digit = d.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+impl fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::PtxVersion;
+
+    #[test]
+    fn text() {
+        assert_eq!(PtxVersion::from_text(b"9.2"), Some(PtxVersion::CURRENT));
+        for wrong in ["", ".", "9", "9.", ".2", "9.2.1", "9.256", "a.b", "9 .2"] {
+            assert_eq!(PtxVersion::from_text(wrong.as_bytes()), None, "{wrong}");
+        }
+        for &v in PtxVersion::KNOWN {
+            assert_eq!(PtxVersion::from_text(v.to_string().as_bytes()), Some(v));
+        }
+    }
+
+    #[test]
+    fn releases() {
+        assert!(PtxVersion::KNOWN.is_sorted());
+        assert_eq!(PtxVersion::new(8, 0).toolkit(), Some("CUDA 12.0"));
+        assert_eq!(PtxVersion::new(8, 0).driver(), Some("r525"));
+        assert!(!PtxVersion::new(8, 9).is_known());
+        assert!(PtxVersion::new(9, 5).is_known() && !PtxVersion::new(9, 5).is_judged());
+        assert_eq!(PtxVersion::NEWEST, PtxVersion::new(9, 5));
+    }
+}
