@@ -228,6 +228,11 @@ impl Body {
         self.statements.push(statement)
     }
 
+    /// Forgets everything and keeps the room.
+    pub fn clear(&mut self) {
+        let _ = self.take_exact();
+    }
+
     /// Moves the body out at its exact size and leaves the room for the next one.
     pub fn take_exact(&mut self) -> Body {
         Body {

@@ -1,9 +1,19 @@
-//! Structural equality: whether two modules mean the same, white space and comments aside.
+//! Structural equality: whether two modules mean the same, white space, comments and the order of
+//! modifiers aside.
+//!
+//! Names are compared by their spelling, immediates by theirs; ids need not agree between modules,
+//! but inside a body they do, as both number names in the order of their first mention.
 
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Module, Span};
+use crate::{
+    Address, Attribute, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
+    Interface, Item, Module, NameId, Operand, OperandPool, OperandRange, Param, SectionEntry,
+    SigId, Span, Statement, TypeName, VarDecl,
+};
 
 /// The first place where two modules differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +34,395 @@ impl fmt::Display for Difference {
 
 /// Compares two modules statement by statement.
 pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
-    let _ = (left, right);
-    Ok(())
+    let mut c = Comparison {
+        left,
+        right,
+        at: (Span::default(), Span::default()),
+        sigs: alloc::vec![None; left.signatures.len()],
+    };
+    match c.module() {
+        Ok(()) => Ok(()),
+        Err(what) => {
+            Err(Difference { left: c.at.0, right: c.at.1, message: format!("{what} differ") })
+        }
+    }
+}
+
+type Same = Result<(), &'static str>;
+
+fn same<T: PartialEq>(a: T, b: T, what: &'static str) -> Same {
+    if a == b { Ok(()) } else { Err(what) }
+}
+
+struct Comparison<'m> {
+    left: &'m Module,
+    right: &'m Module,
+    /// The statements being compared.
+    at: (Span, Span),
+    /// The signature on the right that equals one on the left.
+    sigs: Vec<Option<SigId>>,
+}
+
+/// The pools that two operands come from.
+#[derive(Copy, Clone)]
+struct Pools<'m>(&'m OperandPool, &'m OperandPool);
+
+impl<'m> Comparison<'m> {
+    fn module(&mut self) -> Same {
+        let (l, r) = (self.left, self.right);
+        same(l.header, r.header, "the headers")?;
+        for ((a, x), (b, y)) in l.items().zip(r.items()) {
+            self.at = (l.span(a), r.span(b));
+            self.item(x, y)?;
+        }
+        same(l.items.len(), r.items.len(), "the numbers of items")
+    }
+
+    fn item(&mut self, x: Item, y: Item) -> Same {
+        let (l, r) = (self.left, self.right);
+        let pools = Pools(&l.pool, &r.pool);
+        match (x, y) {
+            (Item::Directive(a), Item::Directive(b)) => {
+                self.directive(pools, l.directives[a], r.directives[b])
+            }
+            (Item::Decl(a), Item::Decl(b)) => {
+                let tables = (&l.declarations, &r.declarations);
+                self.decl(pools, tables, &l.declarations.decls[a], &r.declarations.decls[b])
+            }
+            (Item::Function(a), Item::Function(b)) => {
+                self.function(&l.functions[a], &r.functions[b])
+            }
+            (Item::Section(a), Item::Section(b)) => {
+                let (a, b) = (&l.sections[a], &r.sections[b]);
+                self.name(a.name, b.name)?;
+                same(a.entries.len(), b.entries.len(), "the lengths of sections")?;
+                a.entries.iter().zip(&b.entries).try_for_each(|(a, b)| self.entry(pools, *a, *b))
+            }
+            (Item::Opaque(_), Item::Opaque(_)) => self.texts(),
+            _ => Err("the kinds of items"),
+        }
+    }
+
+    /// Statements that are only text.
+    fn texts(&self) -> Same {
+        let (a, b) = (self.at.0.of(self.left.source()), self.at.1.of(self.right.source()));
+        same(a, b, "texts")
+    }
+
+    fn name(&self, a: NameId, b: NameId) -> Same {
+        same(self.left.name_bytes(a), self.right.name_bytes(b), "names")
+    }
+
+    fn names(&self, a: Option<NameId>, b: Option<NameId>) -> Same {
+        match (a, b) {
+            (None, None) => Ok(()),
+            (Some(a), Some(b)) => self.name(a, b),
+            _ => Err("names"),
+        }
+    }
+
+    fn ty(&self, a: TypeName, b: TypeName) -> Same {
+        match (a, b) {
+            (TypeName::Known(a), TypeName::Known(b)) => same(a, b, "types"),
+            (TypeName::Unknown(a), TypeName::Unknown(b)) => self.name(a, b),
+            _ => Err("types"),
+        }
+    }
+
+    fn directive(&self, p: Pools<'_>, a: DirectiveStmt, b: DirectiveStmt) -> Same {
+        same(a.directive, b.directive, "directives")?;
+        self.range(p, a.args, b.args)
+    }
+
+    fn entry(&self, p: Pools<'_>, a: SectionEntry, b: SectionEntry) -> Same {
+        match (a, b) {
+            (SectionEntry::Label(a), SectionEntry::Label(b)) => self.name(a, b),
+            (
+                SectionEntry::Other { ty: s, first: f, value: a },
+                SectionEntry::Other { ty: t, first: g, value: b },
+            ) => {
+                same((s, f), (t, g), "the types of data")?;
+                self.operand(p, p.0.get(a), p.1.get(b))
+            }
+            _ => same(a, b, "data"),
+        }
+    }
+
+    // --- declarations ---
+
+    fn decl(
+        &self,
+        p: Pools<'_>,
+        tables: (&Declarations, &Declarations),
+        a: &VarDecl,
+        b: &VarDecl,
+    ) -> Same {
+        same(a.linkage, b.linkage, "linkages")?;
+        same(a.space, b.space, "state spaces")?;
+        same(a.vector, b.vector, "vector lengths")?;
+        self.operand(p, a.bank, b.bank)?;
+        self.operand(p, a.align, b.align)?;
+        self.ty(a.ty, b.ty)?;
+        self.attributes(
+            p,
+            a.attributes.of(&tables.0.attributes),
+            b.attributes.of(&tables.1.attributes),
+        )?;
+        let (a, b) = (
+            a.declarators.of(&tables.0.declarators),
+            b.declarators.of(&tables.1.declarators),
+        );
+        same(a.len(), b.len(), "the numbers of names")?;
+        a.iter().zip(b).try_for_each(|(a, b)| self.declarator(p, a, b))
+    }
+
+    fn declarator(&self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
+        self.name(a.name, b.name)?;
+        same(a.binding, b.binding, "bindings")?;
+        self.operand(p, a.count, b.count)?;
+        self.range(p, a.dims, b.dims)?;
+        self.operand(p, a.init, b.init)
+    }
+
+    fn attributes(&self, p: Pools<'_>, a: &[Attribute], b: &[Attribute]) -> Same {
+        same(a.len(), b.len(), "the numbers of attributes")?;
+        a.iter().zip(b).try_for_each(|(a, b)| match (*a, *b) {
+            (Attribute::Managed, Attribute::Managed) => Ok(()),
+            (Attribute::Unified(a, c), Attribute::Unified(b, d)) => {
+                self.operand(p, a, b)?;
+                self.operand(p, c, d)
+            }
+            (Attribute::Unknown(a), Attribute::Unknown(b)) => self.name(a, b),
+            _ => Err("attributes"),
+        })
+    }
+
+    fn param(&self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
+        same((a.space, a.vector), (b.space, b.vector), "parameters")?;
+        self.operand(p, a.align, b.align)?;
+        self.ty(a.ty, b.ty)?;
+        self.names(a.name, b.name)?;
+        same(a.ptr.map(|p| p.space), b.ptr.map(|p| p.space), "pointers")?;
+        if let (Some(a), Some(b)) = (a.ptr, b.ptr) {
+            self.operand(p, a.align, b.align)?;
+        }
+        self.range(p, a.dims, b.dims)
+    }
+
+    fn interface(&self, a: &Interface, b: &Interface) -> Same {
+        let (l, r) = (self.left, self.right);
+        let p = Pools(&l.pool, &r.pool);
+        same((a.has_returns, a.has_params), (b.has_returns, b.has_params), "parameter lists")?;
+        for (x, y) in [(a.returns, b.returns), (a.params, b.params)] {
+            let (x, y) = (x.of(&l.params), y.of(&r.params));
+            same(x.len(), y.len(), "the numbers of parameters")?;
+            x.iter().zip(y).try_for_each(|(x, y)| self.param(p, x, y))?;
+        }
+        let x = a.directives.of(&l.interface_directives);
+        let y = b.directives.of(&r.interface_directives);
+        same(x.len(), y.len(), "the numbers of directives")?;
+        x.iter().zip(y).try_for_each(|(x, y)| self.directive(p, *x, *y))
+    }
+
+    // --- functions ---
+
+    fn function(&mut self, a: &Function, b: &Function) -> Same {
+        let (l, r) = (self.left, self.right);
+        same(a.raw_header, b.raw_header, "headers")?;
+        if a.raw_header {
+            let header = |m: &'m Module, f: &Function, item: Span| {
+                let end = f.body.map_or(item.end, |b| m.bodies[b].base);
+                Span::new(item.start, end).of(m.source()).trim_ascii()
+            };
+            same(header(l, a, self.at.0), header(r, b, self.at.1), "headers")?;
+        } else {
+            same((a.kind, a.linkage), (b.kind, b.linkage), "kinds of functions")?;
+            self.name(a.name, b.name)?;
+            let p = Pools(&l.pool, &r.pool);
+            self.attributes(
+                p,
+                a.attributes.of(&l.declarations.attributes),
+                b.attributes.of(&r.declarations.attributes),
+            )?;
+            self.interface(&a.interface, &b.interface)?;
+        }
+        match (a.body, b.body) {
+            (None, None) => Ok(()),
+            (Some(a), Some(b)) => self.body(a, b),
+            _ => Err("bodies"),
+        }
+    }
+
+    fn body(&mut self, a: BodyId, b: BodyId) -> Same {
+        let (l, r) = (&self.left.bodies[a], &self.right.bodies[b]);
+        for ((i, x), (j, y)) in l.statements().zip(r.statements()) {
+            self.at = (l.source_span(i), r.source_span(j));
+            self.statement(a, b, x, y)?;
+        }
+        same(l.statements.len(), r.statements.len(), "the numbers of statements")?;
+        same(l.closed, r.closed, "the ends of bodies")?;
+        same(&l.registers, &r.registers, "registers")?;
+        same(&l.inner_scopes, &r.inner_scopes, "scopes")?;
+        same(l.reg_decls.len(), r.reg_decls.len(), "the numbers of register declarations")?;
+        for (a, b) in l.reg_decls.values().zip(r.reg_decls.values()) {
+            self.name(a.name, b.name)?;
+            self.ty(a.ty, b.ty)?;
+            let key = |d: &crate::RegDecl| (d.count, d.vector, d.scope, d.stmt);
+            same(key(a), key(b), "register declarations")?;
+        }
+        same(l.vars.len(), r.vars.len(), "the numbers of variables")?;
+        for (a, b) in l.vars.values().zip(r.vars.values()) {
+            self.name(a.name, b.name)?;
+            let key = |v: &crate::Var| (v.number, v.space, v.scope, v.stmt);
+            same(key(a), key(b), "variables")?;
+        }
+        same(l.labels.len(), r.labels.len(), "the numbers of labels")?;
+        for (a, b) in l.labels.values().zip(r.labels.values()) {
+            self.name(a.name, b.name)?;
+            same((a.scope, a.stmt), (b.scope, b.stmt), "labels")?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, a: BodyId, b: BodyId, x: Statement, y: Statement) -> Same {
+        let (l, r) = (&self.left.bodies[a], &self.right.bodies[b]);
+        let p = Pools(&l.pool, &r.pool);
+        match (x, y) {
+            (Statement::Inst(a), Statement::Inst(b)) => {
+                let (a, b) = (&l.insts[a], &r.insts[b]);
+                self.signature(a.sig, b.sig)?;
+                match (a.guard(), b.guard()) {
+                    (None, None) => {}
+                    (Some(g), Some(h)) => {
+                        same(g.negated, h.negated, "guards")?;
+                        self.operand(p, l.pool.get(g.predicate), r.pool.get(h.predicate))?;
+                    }
+                    _ => return Err("guards"),
+                }
+                self.range(p, a.operands(), b.operands())
+            }
+            (Statement::Decl(a), Statement::Decl(b)) => {
+                let tables = (&l.declarations, &r.declarations);
+                self.decl(p, tables, &l.declarations.decls[a], &r.declarations.decls[b])
+            }
+            (Statement::Directive(a), Statement::Directive(b)) => {
+                self.directive(p, l.directives[a], r.directives[b])
+            }
+            (Statement::Prototype(a), Statement::Prototype(b)) => {
+                self.interface(&l.prototypes[a].interface, &r.prototypes[b].interface)
+            }
+            (Statement::Opaque(_), Statement::Opaque(_)) => self.texts(),
+            // Labels and scopes have the same ids; their tables are compared whole.
+            _ => same(x, y, "statements"),
+        }
+    }
+
+    fn signature(&mut self, a: SigId, b: SigId) -> Same {
+        if self.sigs[a.index()] == Some(b) {
+            return Ok(());
+        }
+        let text = |m: &Module, s: SigId| {
+            let mut out = Vec::new();
+            m.signature(s).write_canonical(&mut out);
+            out
+        };
+        same(text(self.left, a), text(self.right, b), "mnemonics")?;
+        self.sigs[a.index()] = Some(b);
+        Ok(())
+    }
+
+    // --- operands ---
+
+    fn range(&self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
+        let (a, b) = (p.0.slice(a), p.1.slice(b));
+        same(a.len(), b.len(), "the numbers of operands")?;
+        a.iter().zip(b).try_for_each(|(a, b)| self.operand(p, *a, *b))
+    }
+
+    #[inline]
+    fn operand(&self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
+        match (a, b) {
+            (Operand::Reg(a), Operand::Reg(b)) => same(a, b, "registers"),
+            (Operand::Small(a), Operand::Small(b)) => same(a, b, "numbers"),
+            _ => self.nested(p, a, b),
+        }
+    }
+
+    /// Compares operands with their parts; depth costs memory, not stack.
+    fn nested(&self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
+        let mut todo: Vec<(Operand, Operand)> = Vec::new();
+        let mut next = Some((a, b));
+        while let Some((a, b)) = next.or_else(|| todo.pop()) {
+            next = None;
+            self.one(p, a, b, &mut todo)?;
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        p: Pools<'_>,
+        a: Operand,
+        b: Operand,
+        todo: &mut Vec<(Operand, Operand)>,
+    ) -> Same {
+        use Operand as O;
+        match (a, b) {
+            (O::Imm(a), O::Imm(b)) => {
+                let text = |m: &Module, p: &OperandPool, i| {
+                    let text = p.immediate(i).map(|i| m.name(i.text).to_string());
+                    text.unwrap_or_default().replace(' ', "")
+                };
+                same(text(self.left, p.0, a), text(self.right, p.1, b), "constants")
+            }
+            (O::Name(a), O::Name(b)) | (O::Str(a), O::Str(b)) | (O::Section(a), O::Section(b)) => {
+                self.name(a, b)
+            }
+            (O::Symbol(a), O::Symbol(b)) => {
+                let (a, b) = (self.left.symbols[a], self.right.symbols[b]);
+                self.name(a.name, b.name)?;
+                same(a.number, b.number, "symbols")
+            }
+            (O::Address(a), O::Address(b)) => {
+                let (Some(a), Some(b)) = (p.0.address(a), p.1.address(b)) else {
+                    return Err("addresses");
+                };
+                let form = |a: &Address| a.form;
+                same(form(a), form(b), "addresses")?;
+                todo.push((a.base, b.base));
+                todo.push((a.offset, b.offset));
+                Ok(())
+            }
+            (O::Bracket(a), O::Bracket(b))
+            | (O::Vector(a), O::Vector(b))
+            | (O::List(a), O::List(b)) => {
+                let (a, b) = (p.0.list(a), p.1.list(b));
+                same(a.len(), b.len(), "the lengths of lists")?;
+                todo.extend(a.iter().copied().zip(b.iter().copied()));
+                Ok(())
+            }
+            (O::Pair(a), O::Pair(b))
+            | (O::Masked(a), O::Masked(b))
+            | (O::Difference(a), O::Difference(b))
+            | (O::Range(a), O::Range(b))
+            | (O::Field(a), O::Field(b)) => {
+                let ((a, c), (b, d)) = (p.0.pair(a), p.1.pair(b));
+                todo.push((a, b));
+                todo.push((c, d));
+                Ok(())
+            }
+            (O::Not(a), O::Not(b))
+            | (O::Neg(a), O::Neg(b))
+            | (O::Generic(a), O::Generic(b)) => {
+                todo.push((p.0.get(a), p.1.get(b)));
+                Ok(())
+            }
+            (O::Lane(s, a), O::Lane(t, b)) => {
+                same(s, t, "components")?;
+                todo.push((p.0.get(a), p.1.get(b)));
+                Ok(())
+            }
+            _ => same(a, b, "operands"),
+        }
+    }
 }

@@ -162,6 +162,11 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.items.iter()
     }
 
+    /// All values, to change.
+    pub fn values_mut(&mut self) -> core::slice::IterMut<'_, V> {
+        self.items.iter_mut()
+    }
+
     /// All ids with their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(i, v)| (K::from_index(i), v))

@@ -34,8 +34,9 @@ pub enum FunctionKind {
 pub struct Function {
     /// Its name.
     pub name: NameId,
-    /// Its symbol; shared by the declarations and the definition of one name.
-    pub symbol: SymbolId,
+    /// Its symbol, shared by the declarations and the definition of one name; `None` where the
+    /// header could not be read so far.
+    pub symbol: Option<SymbolId>,
     /// Kernel or function.
     pub kind: FunctionKind,
     /// `.extern`, `.visible`, `.weak` or `.common`.
@@ -46,6 +47,29 @@ pub struct Function {
     pub interface: Interface,
     /// Its body; `None` for a declaration.
     pub body: Option<BodyId>,
+    /// Whether the header was not understood: it then stands as text from the start of the item to
+    /// the body, and what is above may be incomplete.
+    pub raw_header: bool,
+}
+
+impl Function {
+    /// A function of which nothing is known.
+    pub const EMPTY: Self = Self {
+        name: NameId::new(u32::MAX),
+        symbol: None,
+        kind: FunctionKind::Func,
+        linkage: None,
+        attributes: TableRange { start: 0, len: 0 },
+        interface: Interface {
+            returns: TableRange { start: 0, len: 0 },
+            has_returns: false,
+            params: TableRange { start: 0, len: 0 },
+            has_params: false,
+            directives: TableRange { start: 0, len: 0 },
+        },
+        body: None,
+        raw_header: false,
+    };
 }
 
 /// What a caller sees of a function or of a `.callprototype`: ranges in the tables of the module.

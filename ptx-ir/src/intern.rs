@@ -29,7 +29,7 @@ const EXTRA: u32 = 1 << 31;
 /// A fast hash of a short text; deterministic, not resistant to collisions made on purpose
 /// (the table then degrades, as its probing is bounded only by its size).
 #[inline]
-pub fn hash(text: &[u8]) -> u64 {
+fn hash(text: &[u8]) -> u64 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut h = (text.len() as u64).wrapping_mul(K);
     let mut rest = text;

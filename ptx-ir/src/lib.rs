@@ -25,6 +25,7 @@ mod module;
 mod operand;
 mod signature;
 mod span;
+pub mod tiling;
 
 pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
 pub use decl::{

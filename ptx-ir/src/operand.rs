@@ -268,6 +268,25 @@ impl OperandPool {
         }
     }
 
+    /// Changes how an address is written.
+    #[inline]
+    pub fn set_form(&mut self, id: AddrId, form: AddressForm) {
+        if let Some(address) = self.addresses.get_mut(id) {
+            address.form = form;
+        }
+    }
+
+    /// Replaces every operand, also those inside addresses.
+    pub fn map_names(&mut self, mut replace: impl FnMut(Operand) -> Operand) {
+        for o in &mut self.operands {
+            *o = replace(*o);
+        }
+        for a in self.addresses.values_mut() {
+            a.base = replace(a.base);
+            a.offset = replace(a.offset);
+        }
+    }
+
     pub(crate) fn take_exact(&mut self) -> Self {
         Self {
             operands: take_exact(&mut self.operands),

@@ -8,7 +8,7 @@ use ptx_isa::{Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 use crate::SigId;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::intern::Interner;
-use crate::lex::scan::{dot_word_end, word_end};
+use crate::lex::scan::{dot_word_end, ident_end};
 
 /// One dotted word of a mnemonic.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl Signatures {
 
     #[cold]
     fn add(&mut self, text: &[u8]) {
-        let opcode_end = word_end(text, 0);
+        let opcode_end = ident_end(text, 0).min(text.len());
         let opcode = Opcode::from_text(&text[..opcode_end]);
         let first = self.words.len() as u32;
         let mut known = opcode.is_some();
@@ -129,6 +129,28 @@ impl<'m> Signature<'m> {
         core::str::from_utf8(self.text).unwrap_or_default()
     }
 
+    /// Appends the spelling with the modifiers in the order of the manual, which means the same. A
+    /// mnemonic that fits no instruction keeps its order.
+    pub fn write_canonical(&self, out: &mut Vec<u8>) {
+        const MOST: usize = 32;
+        let mut modifiers = [Modifier::ALL[0]; MOST];
+        let mut order = [0u16; MOST];
+        let n = self.words.len();
+        if let (true, true, Some(opcode)) = (self.known, n <= MOST, self.opcode) {
+            for (slot, modifier) in modifiers.iter_mut().zip(self.modifiers()) {
+                *slot = modifier;
+            }
+            if ptx_isa::canonical_order(opcode, &modifiers[..n], &mut order[..n]) {
+                out.extend_from_slice(self.opcode_text().as_bytes());
+                for &i in &order[..n] {
+                    out.extend_from_slice(modifiers[i as usize].text().as_bytes());
+                }
+                return;
+            }
+        }
+        out.extend_from_slice(self.text);
+    }
+
     /// The opcode; `None` where PTX knows none of this name.
     pub fn opcode(&self) -> Option<Opcode> {
         self.opcode
@@ -136,7 +158,7 @@ impl<'m> Signature<'m> {
 
     /// The spelling of the opcode.
     pub fn opcode_text(&self) -> &'m str {
-        let end = word_end(self.text, 0);
+        let end = ident_end(self.text, 0).min(self.text.len());
         core::str::from_utf8(&self.text[..end]).unwrap_or_default()
     }
 

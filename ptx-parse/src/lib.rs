@@ -9,6 +9,19 @@
 
 extern crate alloc;
 
+mod body;
+mod declaration;
+mod directive;
+mod function;
+mod items;
+mod names;
+mod operand;
+mod parser;
+mod recover;
+mod resolve;
+mod section;
+mod suggest;
+
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Limits, Module};
@@ -42,6 +55,12 @@ pub fn parse_str(source: &str) -> Parsed {
 
 /// [`parse`] for a source that is already shared, which spares a copy, with limits of your own.
 pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
-    let _ = limits;
-    Parsed { module: Module::with_source(source), diagnostics: Vec::new() }
+    let text = source.clone();
+    let mut parser = parser::Parser::new(&text, source, *limits);
+    if text.len() > limits.source_bytes {
+        parser.too_large();
+    } else {
+        parser.module();
+    }
+    parser.finish()
 }

@@ -1,4 +1,25 @@
-//! [`Module`] → text: verbatim or canonical.
+//! [`Module`] → text: verbatim, byte for byte as it was read, or in one canonical style.
+//!
+//! # The canonical style
+//!
+//! * One statement a line; statements of a function are indented by one level (a tab, or as many
+//!   spaces as [`Style`] says), those of an inner block by one more, labels by one less.
+//! * One blank after a mnemonic, after each comma, around `|` none, inside braces and brackets none.
+//! * Modifiers stand in the order of the manual.
+//! * The parameters of a function stand one a line; its directives too, before the `{`.
+//! * Initialisers of more than sixteen elements break after every sixteen.
+//! * Comments stay: one behind a statement on its line, others on lines of their own before the
+//!   statement they stood before, also those that stood inside it. Blank lines stay, one at most.
+//! * Spellings of numbers, names and strings stay. Register numbers lose leading zeros.
+//! * A statement that was not understood stays as it was written, from its first to its last byte.
+//!
+//! Printing what was parsed from canonical text gives the same text again.
+//!
+//! ```
+//! let module = ptx_parse::parse(b".version 8.0\n.target   sm_90 // Hopper\n").module;
+//! let text = ptx_print::canonical(&module, &ptx_print::Style::default());
+//! assert_eq!(text, b".version 8.0\n.target sm_90 // Hopper\n");
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -7,12 +28,20 @@ extern crate alloc;
 extern crate std;
 
 use alloc::vec::Vec;
-use ptx_ir::Module;
+use ptx_ir::{Body, FuncId, Item, Module, Span, StmtId};
 
+mod canonical;
+mod gap;
+mod operand;
+mod out;
 mod sink;
-pub use sink::{FmtSink, Sink};
+
 #[cfg(feature = "std")]
 pub use sink::IoSink;
+pub use sink::{FmtSink, Sink};
+
+use canonical::Printer;
+use out::Out;
 
 /// How the canonical printer lays out statements.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -31,6 +60,13 @@ pub enum Indent {
     Spaces(u8),
 }
 
+impl Style {
+    /// The default style with another indentation.
+    pub const fn with_indent(indent: Indent) -> Self {
+        Self { indent }
+    }
+}
+
 impl Default for Style {
     fn default() -> Self {
         Self { indent: Indent::Tab }
@@ -42,8 +78,67 @@ pub fn verbatim(module: &Module) -> Vec<u8> {
     module.source().to_vec()
 }
 
+/// [`verbatim`] to a sink.
+pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::Error> {
+    sink.put(module.source())
+}
+
+/// The text of one function as it was read, from its linkage to its `}` or `;`.
+pub fn verbatim_function(module: &Module, function: FuncId) -> &[u8] {
+    function_span(module, function).of(module.source())
+}
+
+/// The text of one statement as it was read.
+pub fn verbatim_statement<'m>(module: &'m Module, body: &Body, statement: StmtId) -> &'m [u8] {
+    body.source_span(statement).of(module.source())
+}
+
+fn function_span(module: &Module, function: FuncId) -> Span {
+    let item = module.items().find(|(_, item)| *item == Item::Function(function));
+    item.map_or(Span::default(), |(id, _)| module.span(id))
+}
+
 /// The module's text in the canonical style.
 pub fn canonical(module: &Module, style: &Style) -> Vec<u8> {
-    let _ = style;
-    module.source().to_vec()
+    let mut text = Vec::with_capacity(module.source().len());
+    match write_canonical(module, style, &mut text) {
+        Ok(()) => text,
+        Err(never) => match never {},
+    }
+}
+
+/// [`canonical`] to a sink.
+pub fn write_canonical<S: Sink>(
+    module: &Module,
+    style: &Style,
+    sink: &mut S,
+) -> Result<(), S::Error> {
+    let mut printer = Printer::new(module, style, Out::new(sink));
+    printer.module();
+    printer.finish()
+}
+
+/// One function in the canonical style, without the comments before it.
+pub fn write_canonical_function<S: Sink>(
+    module: &Module,
+    function: FuncId,
+    style: &Style,
+    sink: &mut S,
+) -> Result<(), S::Error> {
+    let mut printer = Printer::new(module, style, Out::new(sink));
+    printer.function(function, function_span(module, function));
+    printer.finish()
+}
+
+/// One statement of a body in the canonical style, without indentation, newline and comments.
+pub fn write_canonical_statement<S: Sink>(
+    module: &Module,
+    body: &Body,
+    statement: StmtId,
+    style: &Style,
+    sink: &mut S,
+) -> Result<(), S::Error> {
+    let mut printer = Printer::new(module, style, Out::new(sink));
+    printer.statement(body, statement);
+    printer.finish()
 }

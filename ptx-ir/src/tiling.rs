@@ -1,0 +1,101 @@
+//! Byte accounting: every byte of the source belongs to exactly one statement or to the gap between
+//! two, and gaps hold nothing but white space and comments.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::lex::{Lexer, TokenKind};
+use crate::{Body, EntityId, Item, Module, Span};
+
+/// A violation: the place, from the start of the source, and what is wrong there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The place.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Checks that the statements of a module tile its source. For tests and tools; linear in the
+/// source.
+pub fn check(module: &Module) -> Result<(), Violation> {
+    let source = module.source();
+    let mut walk = Walk { source, at: 0 };
+    for (id, item) in module.items() {
+        let span = module.span(id);
+        walk.statement(span)?;
+        if let Item::Function(f) = item {
+            if let Some(body) = module.body(f) {
+                walk.body(body, span)?;
+            }
+        }
+    }
+    walk.gap(source.len() as u32)
+}
+
+struct Walk<'s> {
+    source: &'s [u8],
+    /// One past the last statement.
+    at: u32,
+}
+
+impl Walk<'_> {
+    fn statement(&mut self, span: Span) -> Result<(), Violation> {
+        if span.start < self.at || span.end < span.start || span.end as usize > self.source.len() {
+            let message = format!("a statement at {span:?} overlaps what ends at {}", self.at);
+            return Err(Violation { span, message });
+        }
+        self.gap(span.start)?;
+        self.at = span.end;
+        Ok(())
+    }
+
+    /// Everything from the last statement up to `end` has to be trivia.
+    fn gap(&mut self, end: u32) -> Result<(), Violation> {
+        let gap = Span::new(self.at, end);
+        let start = self.at;
+        // Lexing from the start of the line keeps `#` lines and a byte order mark what they are.
+        let bytes = gap.of(self.source);
+        if bytes.iter().all(|b| b" \t\r\n\x0c".contains(b)) {
+            return Ok(());
+        }
+        let line = self.source[..start as usize].iter().rposition(|&b| b == b'\n');
+        let before = start - line.map_or(0, |i| i as u32 + 1);
+        for token in Lexer::new(bytes) {
+            let marker = token.kind == TokenKind::BadLine || token.kind == TokenKind::LineMarker;
+            let at = token.span.shifted(start);
+            let first_line = !gap_has_newline(bytes, token.span.start);
+            if !token.kind.is_trivia() || (marker && first_line && before > 0 && start > 0) {
+                let message = String::from("a token between two statements");
+                return Err(Violation { span: at, message });
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &Body, item: Span) -> Result<(), Violation> {
+        let end = body.base + body.end;
+        if body.base < item.start || end > item.end {
+            let message = format!("a body at {}..{end} outside its function", body.base);
+            return Err(Violation { span: item, message });
+        }
+        let mut inner = Walk { source: self.source, at: body.base + 1 };
+        for id in body.statements.ids() {
+            inner.statement(body.source_span(id))?;
+            if body.origins.get(id.index()).is_none() {
+                let message = String::from("a statement without a place");
+                return Err(Violation { span: item, message });
+            }
+        }
+        let close = end - body.closed as u32;
+        if inner.at > end {
+            let message = String::from("a statement behind the end of its body");
+            return Err(Violation { span: item, message });
+        }
+        inner.gap(close.max(inner.at))
+    }
+}
+
+fn gap_has_newline(gap: &[u8], before: u32) -> bool {
+    gap[..before as usize].contains(&b'\n')
+}

@@ -1,0 +1,393 @@
+//! The statements of a function body, one after another, in a loop that knows no recursion.
+
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::{
+    Body, Code, Diagnostic, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement,
+};
+use ptx_isa::{Directive, Opcode};
+
+use crate::parser::{Parser, SigFacts, Step};
+
+/// How reading a body ended.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum BodyEnd {
+    /// At its `}`.
+    Closed,
+    /// At the end of the file, or before something that only stands at module level.
+    Missing,
+}
+
+impl Parser<'_> {
+    /// Reads the body whose `{` is next. The scope of the function is open already.
+    pub(crate) fn body(&mut self) -> Body {
+        let open = self.pos;
+        self.body.base = open as u32;
+        self.scope = ScopeId::new(0);
+        self.take(1);
+        let end = self.statements();
+        if end == BodyEnd::Missing {
+            let message = String::from("this body is not closed");
+            self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
+            while self.scope != ScopeId::new(0) {
+                self.leave_scope();
+            }
+        }
+        self.body.closed = end == BodyEnd::Closed;
+        self.body.end = (self.last - open) as u32;
+        self.close_scope(ScopeId::new(0));
+        self.settle_labels();
+        let body = self.body.take_exact();
+        self.in_body = false;
+        body
+    }
+
+    fn statements(&mut self) -> BodyEnd {
+        loop {
+            self.blanks();
+            if self.trivia.unterminated.is_some() {
+                self.unterminated_comment();
+            }
+            self.trivia.comment = false;
+            self.statement_mark = self.forward.mark();
+            let start = self.pos;
+            let b = self.peek();
+            if is(b, class::START) {
+                self.instruction_or_label(start);
+                continue;
+            }
+            match b {
+                b'@' => self.guarded(start),
+                b'.' => {
+                    if self.begins_item() {
+                        return BodyEnd::Missing;
+                    }
+                    let step = self.body_directive(start);
+                    self.finish_statement(start, step);
+                }
+                b'{' => {
+                    self.take(1);
+                    self.enter_scope(start);
+                }
+                b'}' => {
+                    self.take(1);
+                    if self.scope == ScopeId::new(0) {
+                        return BodyEnd::Closed;
+                    }
+                    self.close_block(start);
+                }
+                b';' => {
+                    let before = self.body.statements.values().next_back();
+                    let before = match before {
+                        Some(Statement::Directive(id)) => Some(self.body.directives[*id].directive),
+                        _ => None,
+                    };
+                    self.lone_semicolon(before);
+                    self.opaque_statement(start, self.pos);
+                }
+                _ if self.at_end() => return BodyEnd::Missing,
+                _ => {
+                    let d = self.unexpected("a statement");
+                    self.fail_statement(start, d);
+                }
+            }
+        }
+    }
+
+    /// Reports a block comment that runs to the end of the file.
+    pub(crate) fn unterminated_comment(&mut self) {
+        if let Some(start) = self.trivia.unterminated.take() {
+            let start = start as usize;
+            let message = String::from("this comment is not closed");
+            let d = self.error(Code::UnterminatedComment, start, start + 2, message);
+            self.report(d.with_help("close it with `*/`; comments do not nest"));
+        }
+    }
+
+    // --- scopes ---
+
+    fn enter_scope(&mut self, start: usize) {
+        let open = self.push(Statement::Open(ScopeId::new(0)), start, self.pos);
+        let parent = self.scope;
+        self.body.inner_scopes.push(Scope { parent, open, close: None });
+        self.scope = ScopeId::from_index(self.body.inner_scopes.len());
+        self.body.statements[open] = Statement::Open(self.scope);
+        self.names.open_scope();
+        if self.names.depth() as usize == self.limits.nesting {
+            let message = format!("blocks are nested deeper than {}", self.limits.nesting);
+            self.report(*self.error(Code::NestingTooDeep, start, start + 1, message));
+        }
+    }
+
+    fn close_block(&mut self, start: usize) {
+        let scope = self.scope;
+        let close = self.push(Statement::Close(scope), start, self.pos);
+        if let Some(s) = self.body.inner_scopes.get_mut(scope.as_u32() as usize - 1) {
+            s.close = Some(close);
+        }
+        self.leave_scope();
+    }
+
+    fn leave_scope(&mut self) {
+        let parent = self.body.scope(self.scope).map_or(ScopeId::new(0), |s| s.parent);
+        self.scope = parent;
+        self.close_scope(parent);
+    }
+
+    // --- statements ---
+
+    /// Adds a statement that stands at `start..end` of the source.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, s: Statement, start: usize, end: usize) -> ptx_ir::StmtId {
+        let base = self.body.base as usize;
+        let origin = Origin::new(Span::at(start - base, end - base), self.trivia.comment);
+        self.body.push_statement(s, origin)
+    }
+
+    /// What to do with a statement that was read, or not.
+    #[inline]
+    pub(crate) fn finish_statement(&mut self, start: usize, step: Step<()>) {
+        if let Err(d) = step {
+            self.fail_statement(start, d);
+        }
+    }
+
+    fn guarded(&mut self, start: usize) {
+        let mark = self.scratch.len();
+        let step = self.guard().and_then(|negated| {
+            self.blanks();
+            if !self.at_ident() {
+                return Err(self.unexpected("an instruction behind the guard"));
+            }
+            self.instruction(start, mark, Some(negated))
+        });
+        self.finish_statement(start, step);
+    }
+
+    /// `@p` or `@!p`: pushes the predicate and says whether it is negated.
+    fn guard(&mut self) -> Step<bool> {
+        self.take(1);
+        let negated = self.eat(b'!');
+        let (start, end) = self.ident("a predicate register behind `@`")?;
+        let mut predicate = self.name_operand(start, end);
+        if self.peek() == b'.' {
+            // A component of a vector of predicates does not exist, but is well formed.
+            if let Some(word) = self.dot_word() {
+                if let Some(selector) = ptx_ir::Selector::from_text(&word[1..]) {
+                    self.take(word.len());
+                    predicate = self.lane(selector, predicate);
+                }
+            }
+        }
+        self.scratch.push(predicate);
+        Ok(negated)
+    }
+
+    #[inline(always)]
+    fn instruction_or_label(&mut self, start: usize) {
+        if !self.at_ident() {
+            let d = self.unexpected("a statement");
+            return self.fail_statement(start, d);
+        }
+        let end = scan::ident_end(self.src, start);
+        if scan::peek(self.src, end) == b':' && scan::peek(self.src, end + 1) != b':' {
+            self.pos = end + 1;
+            self.last = self.pos;
+            return self.label(start, end);
+        }
+        if self.is_spaced_label(end) {
+            self.pos = end;
+            self.blanks();
+            self.take(1);
+            return self.label(start, end);
+        }
+        let mark = self.scratch.len();
+        let step = self.instruction(start, mark, None);
+        self.finish_statement(start, step);
+    }
+
+    /// Whether blanks and then a colon follow the name that ends at `end`.
+    #[inline]
+    fn is_spaced_label(&self, end: usize) -> bool {
+        let b = scan::peek(self.src, end);
+        if b == b'.' || b == b';' {
+            return false;
+        }
+        let mut seen = scan::Trivia::default();
+        let next = scan::skip_trivia(self.src, end, &mut seen);
+        scan::peek(self.src, next) == b':' && scan::peek(self.src, next + 1) != b':'
+    }
+
+    fn label(&mut self, start: usize, end: usize) {
+        let id = self.set_label(start, end);
+        self.push(Statement::Label(id), start, self.pos);
+    }
+
+    /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
+    #[inline(always)]
+    fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> Step<()> {
+        let sig = self.mnemonic()?;
+        let lists = self.takes_lists(sig);
+        if self.eat(b';') {
+            self.push_instruction(start, mark, sig, guard);
+            return Ok(());
+        }
+        loop {
+            let operand = self.operand(lists)?;
+            self.scratch.push(operand);
+            self.blanks();
+            match self.peek() {
+                b',' => {
+                    self.take(1);
+                    self.blanks();
+                }
+                b';' => {
+                    self.take(1);
+                    break;
+                }
+                _ => {
+                    self.missing_semicolon("`,` or `;`")?;
+                    break;
+                }
+            }
+        }
+        self.push_instruction(start, mark, sig, guard);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn push_instruction(&mut self, start: usize, mark: usize, sig: SigId, guard: Option<bool>) {
+        let range = self.body.pool.extend(&self.scratch[mark..]);
+        self.scratch.truncate(mark);
+        let inst = Inst::new(sig, range, guard.is_some(), guard == Some(true));
+        let id = self.body.insts.push(inst);
+        self.push(Statement::Inst(id), start, self.last);
+    }
+
+    /// The mnemonic that begins here.
+    #[inline(always)]
+    fn mnemonic(&mut self) -> Step<SigId> {
+        let start = self.pos;
+        let mut end = scan::ident_end(self.src, start);
+        while scan::peek(self.src, end) == b'.' && is(scan::peek(self.src, end + 1), class::WORD) {
+            end = scan::dot_word_end(self.src, end);
+        }
+        self.pos = end;
+        self.last = end;
+        let mut sig = self.module.signatures.intern_at(&self.src[start..end], start as u32);
+        if matches!(self.peek(), 0..=b' ' | b'/') {
+            self.blanks();
+            if self.peek() == b'.' {
+                sig = self.spaced_mnemonic(start, end)?;
+            }
+        }
+        if !self.is_known(sig) {
+            self.unknown_words(sig, start);
+        }
+        Ok(sig)
+    }
+
+    /// A mnemonic with blanks before some of its dots: they are joined.
+    #[cold]
+    fn spaced_mnemonic(&mut self, start: usize, end: usize) -> Step<SigId> {
+        let mut text = self.src[start..end].to_vec();
+        while let Some(word) = self.dot_word() {
+            text.extend_from_slice(word);
+            self.take(word.len());
+        }
+        if self.peek() == b'.' {
+            return Err(self.unexpected("a modifier"));
+        }
+        Ok(self.module.signatures.intern(&text))
+    }
+
+    /// Whether the instruction takes argument lists in parentheses.
+    #[inline]
+    fn takes_lists(&self, sig: SigId) -> bool {
+        self.sig_facts.get(sig.index()).is_some_and(|f| f.lists)
+    }
+
+    #[inline]
+    fn is_known(&mut self, sig: SigId) -> bool {
+        match self.sig_facts.get(sig.index()) {
+            Some(facts) => facts.known,
+            None => self.learn(sig),
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, sig: SigId) -> bool {
+        let signature = self.module.signatures.get(sig);
+        let lists = signature.opcode().is_some_and(takes_lists);
+        let known = signature.is_known();
+        self.sig_facts.push(SigFacts { known, lists });
+        known
+    }
+
+    /// Reports the words of a mnemonic that PTX does not know.
+    #[cold]
+    fn unknown_words(&mut self, sig: SigId, start: usize) {
+        let signature = self.module.signatures.get(sig);
+        let opcode = signature.opcode_text();
+        if signature.opcode().is_none() {
+            let end = start + opcode.len();
+            let nearest = crate::suggest::opcode(opcode);
+            let mut d = Diagnostic::error(
+                Code::UnknownOpcode,
+                Span::at(start, end),
+                format!("`{opcode}` is no instruction of PTX"),
+            );
+            d.severity = self.unknown;
+            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
+            return self.report(d);
+        }
+        let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
+        let found: alloc::vec::Vec<_> =
+            unknown.map(|&w| (w, String::from(signature.word_text(w)))).collect();
+        // Places in the source: words stand there in order, perhaps with blanks between.
+        let mut from = start + opcode.len();
+        for (word, text) in found {
+            let at = self.src[from..]
+                .windows(text.len())
+                .position(|w| w == text.as_bytes())
+                .map_or(start + word.start as usize, |i| from + i);
+            from = at + text.len();
+            let nearest = crate::suggest::modifier(&text);
+            let mut d = Diagnostic::error(
+                Code::UnknownModifier,
+                Span::at(at, from),
+                format!("`{text}` is no modifier of PTX"),
+            );
+            d.severity = self.unknown;
+            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
+            self.report(d);
+            break;
+        }
+    }
+
+    /// Whether a function or another item of the module begins at this dot.
+    fn begins_item(&mut self) -> bool {
+        let mark = (self.pos, self.trivia);
+        let mut item = false;
+        while let Some(word) = self.dot_word() {
+            match Directive::from_text(word) {
+                Some(Directive::Entry | Directive::Func) => {
+                    item = true;
+                    break;
+                }
+                Some(
+                    Directive::Extern | Directive::Visible | Directive::Weak | Directive::Common,
+                ) => self.pos += word.len(),
+                _ => break,
+            }
+        }
+        (self.pos, self.trivia) = mark;
+        item
+    }
+}
+
+// SHIM until the table says it.
+fn takes_lists(opcode: Opcode) -> bool {
+    opcode.text() == "call"
+}

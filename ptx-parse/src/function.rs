@@ -1,0 +1,361 @@
+//! Functions, kernels and call prototypes: what stands before a body.
+
+use alloc::format;
+use ptx_ir::{
+    Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item, NameId, Origin, Param,
+    Pointer, ScopeId, Span, Symbol, SymbolId, SymbolKind, TableRange, TypeName, Var,
+};
+use ptx_isa::{Directive, Place, StateSpace};
+
+use crate::declaration::{Specifiers, linkage, space};
+use crate::names::Meaning;
+use crate::parser::{Parser, Step};
+
+impl Parser<'_> {
+    /// A function or kernel whose linkage, if any, begins here.
+    pub(crate) fn function(&mut self, start: usize) {
+        let mut function = Function::EMPTY;
+        let id = self.module.functions.next_id();
+        let depth = self.names.depth();
+        let mut name_at = (start, start);
+        if let Err(d) = self.header(id, &mut function, &mut name_at) {
+            self.report(*d);
+            self.scratch.clear();
+            function.raw_header = true;
+            self.skip_header(start);
+        }
+        if self.names.depth() == depth {
+            self.names.open_scope();
+        }
+        if self.peek_body() {
+            self.check_redefinition(id, &function, name_at);
+        }
+        self.define(start, function);
+    }
+
+    /// A block without a header: its statements are read all the same.
+    pub(crate) fn headless_function(&mut self, start: usize) {
+        self.names.open_scope();
+        self.define(start, Function { raw_header: true, ..Function::EMPTY });
+    }
+
+    /// Reads the body, or the `;` in its place; the scope of the parameters is open.
+    fn define(&mut self, start: usize, mut function: Function) {
+        let comment = self.trivia.comment;
+        if self.peek_body() {
+            self.in_body = true;
+            let body = self.body();
+            function.body = Some(self.module.bodies.push(body));
+        } else {
+            // A declaration: nothing can mention its parameters.
+            self.close_scope(ScopeId::new(0));
+            self.settle_labels();
+            self.body.clear();
+            if !function.raw_header && !self.eat(b';') {
+                if let Err(d) = self.missing_semicolon("`{` or `;`") {
+                    self.report(*d);
+                    function.raw_header = true;
+                    self.skip_header(start);
+                }
+            }
+        }
+        let id = self.module.functions.push(function);
+        let origin = Origin::new(Span::at(start, self.last.max(start)), comment);
+        self.module.push_item(Item::Function(id), origin);
+    }
+
+    fn peek_body(&mut self) -> bool {
+        let mut seen = self.trivia;
+        let next = ptx_ir::lex::scan::skip_trivia(self.src, self.pos, &mut seen);
+        let body = ptx_ir::lex::scan::peek(self.src, next) == b'{';
+        if body {
+            self.trivia = seen;
+            self.pos = next;
+        }
+        body
+    }
+
+    /// Moves to the `{` or before the `;` of a header that was not understood.
+    fn skip_header(&mut self, start: usize) {
+        let mut end = self.pos.max(start);
+        for token in ptx_ir::lex::Lexer::new(&self.src[self.pos..]) {
+            let text = token.span.of(&self.src[self.pos..]);
+            let item = token.kind == ptx_ir::lex::TokenKind::DotWord
+                && end > start
+                && matches!(
+                    Directive::from_text(text),
+                    Some(Directive::Entry | Directive::Func | Directive::Visible | Directive::Weak)
+                );
+            if matches!(text, b"{" | b"}") || item {
+                break;
+            }
+            if !token.kind.is_trivia() {
+                end = self.pos + token.span.end as usize;
+            }
+            if text == b";" {
+                break;
+            }
+        }
+        self.pos = end;
+        self.last = end;
+    }
+
+    fn header(
+        &mut self,
+        id: FuncId,
+        function: &mut Function,
+        name_at: &mut (usize, usize),
+    ) -> Step<()> {
+        loop {
+            let Some(word) = self.dot_word() else {
+                return Err(self.unexpected("`.entry` or `.func`"));
+            };
+            let Some(directive) = Directive::from_text(word) else {
+                return Err(self.wrong_directive("before a function"));
+            };
+            match directive {
+                Directive::Entry | Directive::Func => {
+                    self.take(word.len());
+                    let entry = directive == Directive::Entry;
+                    function.kind = if entry { FunctionKind::Entry } else { FunctionKind::Func };
+                    break;
+                }
+                Directive::Attribute => {
+                    self.take(word.len());
+                    function.attributes = self.attributes()?;
+                }
+                _ => match linkage(directive).filter(|_| function.linkage.is_none()) {
+                    Some(l) => {
+                        self.take(word.len());
+                        function.linkage = Some(l);
+                    }
+                    None => return Err(self.wrong_directive("before a function")),
+                },
+            }
+        }
+        if self.directive_here() == Some(Directive::Attribute) {
+            self.take(Directive::Attribute.text().len());
+            function.attributes = self.attributes()?;
+        }
+        self.blanks();
+        let first = self.module.params.len();
+        self.binds_params = false;
+        self.param_places.clear();
+        let returns = if self.peek() == b'(' {
+            function.interface.has_returns = true;
+            self.params()
+        } else {
+            Ok(TableRange::default())
+        };
+        self.binds_params = true;
+        function.interface.returns = returns?;
+        let (start, end) = self.ident("the name of the function")?;
+        function.name = self.intern(start, end);
+        *name_at = (start, end);
+        function.symbol = self.bind_function(id, function.name, start);
+        // Results and parameters belong to the scope of the body, under the function's own name.
+        self.names.open_scope();
+        self.bind_returns(first);
+        self.params_and_directives(&mut function.interface, &[Place::Entry, Place::Func])
+    }
+
+    /// Binds the results, which stand before the function's name.
+    fn bind_returns(&mut self, first: usize) {
+        for i in 0..self.param_places.len() {
+            let (Some(&p), at) = (self.module.params.get(first + i), self.param_places[i]) else {
+                return;
+            };
+            if let Some(name) = p.name {
+                let binding = self.bind_param(name, p.space, p.ty, p.vector, at);
+                self.module.params[first + i].binding = binding;
+            }
+        }
+    }
+
+    /// The interface of a prototype: `(results) _ (parameters) directives`. Its parameters go to
+    /// the tables of the module, and their names mean nothing.
+    pub(crate) fn prototype(&mut self) -> Step<Interface> {
+        let mut interface = Interface::default();
+        let in_body = core::mem::replace(&mut self.in_body, false);
+        let binds = core::mem::replace(&mut self.binds_params, false);
+        let step = self.prototype_parts(&mut interface);
+        self.in_body = in_body;
+        self.binds_params = binds;
+        step.map(|()| interface)
+    }
+
+    fn prototype_parts(&mut self, interface: &mut Interface) -> Step<()> {
+        self.blanks();
+        if self.peek() == b'(' {
+            interface.has_returns = true;
+            interface.returns = self.params()?;
+        }
+        self.blanks();
+        if self.at_ident() || self.peek() != b'_' {
+            return Err(self.unexpected("`_` in place of the function's name"));
+        }
+        self.take(1);
+        self.params_and_directives(interface, &[Place::Prototype])
+    }
+
+    fn params_and_directives(&mut self, interface: &mut Interface, places: &[Place]) -> Step<()> {
+        if self.eat_ahead(b'(') {
+            self.pos -= 1;
+            interface.has_params = true;
+            interface.params = self.params()?;
+        }
+        self.interface_directives(interface, places)
+    }
+
+    /// Directives between the parameters and the body.
+    fn interface_directives(&mut self, interface: &mut Interface, places: &[Place]) -> Step<()> {
+        let start = self.module.interface_directives.len() as u32;
+        let mut len = 0;
+        loop {
+            let mut seen = self.trivia;
+            let next = ptx_ir::lex::scan::skip_trivia(self.src, self.pos, &mut seen);
+            if ptx_ir::lex::scan::peek(self.src, next) != b'.' {
+                break;
+            }
+            let mark = (self.pos, self.trivia);
+            let Some(directive) = self.directive_here() else {
+                return Err(self.wrong_directive("here"));
+            };
+            if !places.iter().any(|&p| directive.is_allowed_in(p)) {
+                if directive.is_allowed_in(Place::Module) || linkage(directive).is_some() {
+                    // The next item: the end of this one is missing.
+                    (self.pos, self.trivia) = mark;
+                    break;
+                }
+                return Err(self.wrong_directive("before a body"));
+            }
+            self.take(directive.text().len());
+            let stmt: DirectiveStmt = self.directive_args(directive)?;
+            self.end_directive(directive)?;
+            self.module.interface_directives.push(stmt);
+            len += 1;
+        }
+        interface.directives = TableRange { start, len };
+        Ok(())
+    }
+
+    /// `( parameter, … )`
+    fn params(&mut self) -> Step<TableRange> {
+        self.take(1);
+        let start = self.module.params.len() as u32;
+        if !self.eat(b')') {
+            loop {
+                let param = self.param()?;
+                self.module.params.push(param);
+                if self.eat(b',') {
+                    continue;
+                }
+                self.expect(b')', "`,` or `)` behind a parameter")?;
+                break;
+            }
+        }
+        Ok(TableRange { start, len: self.module.params.len() as u32 - start })
+    }
+
+    fn param(&mut self) -> Step<Param> {
+        let mut s = Specifiers::EMPTY;
+        let mut ptr = None;
+        self.blanks();
+        while self.peek() == b'.' {
+            match self.directive_here() {
+                Some(Directive::Ptr) => {
+                    self.take(Directive::Ptr.text().len());
+                    ptr = Some(self.pointer()?);
+                }
+                _ => self.specifier(&mut s)?,
+            }
+            self.blanks();
+        }
+        let wrong = |p: &mut Self, what| Err(p.unexpected(what));
+        let Some(space) = s.space else {
+            return wrong(self, "`.param` or `.reg` before a parameter");
+        };
+        let Some(ty) = s.ty else { return wrong(self, "the type of the parameter") };
+        let sink = self.peek() == b'_' && !self.at_ident();
+        let (name, at) = if sink {
+            self.take(1);
+            (None, (self.pos, self.pos))
+        } else {
+            let at = self.ident("the name of the parameter")?;
+            (Some(self.intern(at.0, at.1)), at)
+        };
+        let dims = self.dimensions()?;
+        self.param_places.push(at);
+        let binding = match name {
+            Some(name) if self.binds_params => self.bind_param(name, space, ty, s.vector, at),
+            _ => Binding::None,
+        };
+        Ok(Param { space, align: s.align, vector: s.vector, ty, ptr, name, binding, dims })
+    }
+
+    fn bind_param(
+        &mut self,
+        name: NameId,
+        space: StateSpace,
+        ty: TypeName,
+        vector: u8,
+        at: (usize, usize),
+    ) -> Binding {
+        if space == StateSpace::Reg {
+            return self.bind_register(name, ty, vector, None, None, at);
+        }
+        let var = Var { name, number: None, space, scope: self.scope, stmt: None };
+        self.bind_var(var, None, at)
+    }
+
+    /// What follows `.ptr`.
+    fn pointer(&mut self) -> Step<Pointer> {
+        let mut pointer = Pointer { space: None, align: ptx_ir::Operand::Absent };
+        while let Some(word) = self.dot_word() {
+            if let Some(found) = space(word) {
+                self.take(word.len());
+                pointer.space = Some(found);
+            } else if Directive::from_text(word) == Some(Directive::Align) {
+                self.take(word.len());
+                pointer.align = self.constant()?;
+            } else {
+                break;
+            }
+        }
+        Ok(pointer)
+    }
+
+    /// The symbol of a function, made at its first declaration.
+    fn bind_function(&mut self, id: FuncId, name: NameId, at: usize) -> Option<SymbolId> {
+        if let Some(Meaning::Symbol(symbol)) = self.names.find(name).map(|b| b.meaning) {
+            return Some(symbol);
+        }
+        let kind = SymbolKind::Function(id);
+        let symbol = self.module.symbols.push(Symbol { name, number: None, kind });
+        self.names.bind(name, Meaning::Symbol(symbol), at);
+        Some(symbol)
+    }
+
+    /// Reports a second body for one name; a variable of that name is none of its business either.
+    fn check_redefinition(&mut self, id: FuncId, function: &Function, at: (usize, usize)) {
+        let Some(symbol) = function.symbol else { return };
+        let clash = match self.module.symbols[symbol].kind {
+            SymbolKind::Function(first) => {
+                self.module.functions.get(first).is_some_and(|f| f.body.is_some())
+            }
+            _ => true,
+        };
+        if !clash {
+            self.module.symbols[symbol].kind = SymbolKind::Function(id);
+            return;
+        }
+        let text = self.module.name(function.name);
+        let message = format!("`{text}` is declared twice in one scope");
+        let mut d = Diagnostic::error(Code::DuplicateName, Span::at(at.0, at.1), message);
+        if let Some(first) = self.names.find_outward(function.name, 0) {
+            let place = Span::new(first.at, first.at + text.len() as u32);
+            d = d.with_label(place, "first declared here");
+        }
+        self.report(d);
+    }
+}

@@ -1,0 +1,141 @@
+//! What happens to a statement that is not understood: it becomes opaque, and reading goes on at
+//! the next one.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::{Code, Diagnostic, Opaque, Statement};
+use ptx_isa::Directive;
+
+use crate::parser::{Parser, Step};
+
+impl Parser<'_> {
+    /// A `;` is missing before what stands here. If a new statement begins here, that is all that
+    /// is wrong: it is reported behind the last token, and the statement is complete.
+    #[cold]
+    pub(crate) fn missing_semicolon(&mut self, expected: &str) -> Step<()> {
+        let gap = &self.src[self.last..self.pos];
+        let new_line = gap.contains(&b'\n');
+        let begins = match self.peek() {
+            b'@' | b'}' => true,
+            b'{' | b'.' => new_line,
+            0 if self.at_end() => true,
+            _ if self.at_ident() => new_line || Self::is_opcode(&self.src[self.pos..self.token_end()]),
+            _ => false,
+        };
+        if !begins {
+            return Err(self.unexpected(expected));
+        }
+        let end = self.last;
+        let message = String::from("this statement has no `;` at its end");
+        let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
+        self.report(d.with_help("add `;` here"));
+        Ok(())
+    }
+
+    /// A statement of a body that begins at `start` cannot be understood.
+    #[cold]
+    pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Box<Diagnostic>) {
+        self.report(*diagnostic);
+        self.scratch.clear();
+        self.forward.rewind(self.statement_mark);
+        let end = self.statement_end(start);
+        self.opaque_statement(start, end);
+    }
+
+    /// Makes `start..end` an opaque statement of the body.
+    pub(crate) fn opaque_statement(&mut self, start: usize, end: usize) {
+        self.pos = end;
+        self.last = end;
+        let mentions = self.mentions(start, end);
+        let id = self.body.opaques.push(Opaque { mentions });
+        // Its text is printed as it is, comments and all.
+        self.trivia.comment = false;
+        self.push(Statement::Opaque(id), start, end);
+    }
+
+    /// Everything that `start..end` names, as far as it is known.
+    pub(crate) fn mentions(&mut self, start: usize, end: usize) -> ptx_ir::OperandRange {
+        let mark = self.scratch.len();
+        let forward = self.forward.mark();
+        for token in Lexer::new(&self.src[start..end]).filter(|t| t.kind == TokenKind::Ident) {
+            let (a, b) = (start + token.span.start as usize, start + token.span.end as usize);
+            if a > start || !Self::is_opcode(&self.src[a..b]) {
+                let operand = self.name_operand(a, b);
+                self.scratch.push(operand);
+            }
+        }
+        // These mentions are no mistakes of their own.
+        self.forward.rewind(forward);
+        self.range_from(mark)
+    }
+
+    /// Where the statement that begins at `start` ends, at least one token on: behind a `;`, before
+    /// a brace that is not its own, or before a line that begins a new statement.
+    pub(crate) fn statement_end(&mut self, start: usize) -> usize {
+        let src = self.src;
+        let mut depth = 0usize;
+        let mut end = start;
+        let mut fresh = false;
+        for token in Lexer::new(&src[start..]) {
+            let at = start + token.span.start as usize;
+            let text = token.span.of(&src[start..]);
+            if token.kind.is_trivia() {
+                fresh |= text.contains(&b'\n') || token.kind == TokenKind::LineMarker;
+                continue;
+            }
+            if at > start {
+                if fresh && self.begins_statement(token, text, at + text.len(), depth) {
+                    return end;
+                }
+                if depth == 0 && matches!(text, b"{" | b"}") && !self.is_operand_brace(start, at) {
+                    return end;
+                }
+            }
+            fresh = false;
+            end = start + token.span.end as usize;
+            match text {
+                b";" => return end,
+                b"{" => depth += 1,
+                b"}" if depth == 0 => return end,
+                b"}" => depth -= 1,
+                _ => {}
+            }
+        }
+        end.max((start + 1).min(src.len()))
+    }
+
+    /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block.
+    fn is_operand_brace(&self, start: usize, at: usize) -> bool {
+        if self.src[at] != b'{' {
+            return false;
+        }
+        let before = self.src[start..at].iter().rev().find(|b| !b.is_ascii_whitespace());
+        matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'(')) || {
+            // Directly behind a mnemonic: `ld.v2.f32 {a, b}`.
+            let line = &self.src[start..at];
+            !line.contains(&b'\n') && line.iter().any(u8::is_ascii_alphanumeric)
+        }
+    }
+
+    /// Whether a token at the beginning of a line looks like the start of a statement.
+    fn begins_statement(
+        &self,
+        token: Token,
+        text: &[u8],
+        end: usize,
+        depth: usize,
+    ) -> bool {
+        match token.kind {
+            TokenKind::Punct => text == b"@" || (text == b"}" && depth > 0),
+            TokenKind::DotWord => Directive::from_text(text).is_some(),
+            TokenKind::Ident => {
+                let mut seen = Trivia::default();
+                let next = scan::skip_trivia(self.src, end, &mut seen);
+                Self::is_opcode(text) || scan::peek(self.src, next) == b':'
+            }
+            _ => false,
+        }
+    }
+}

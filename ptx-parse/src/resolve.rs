@@ -1,0 +1,439 @@
+//! From a spelling to what it stands for, and the bookkeeping of labels mentioned before they are
+//! set.
+
+use alloc::format;
+use alloc::vec::Vec;
+use ptx_ir::lex::scan::{class, is};
+use ptx_ir::{
+    Code, Diagnostic, EntityId, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId,
+    Register, ScopeId, Span, Statement, StmtId, Symbol, SymbolId, Var, VarId,
+};
+use ptx_isa::{Opcode, ScalarType, SpecialReg};
+
+use crate::names::{Meaning, RangeKind, SHORT, prefix_key};
+use crate::parser::Parser;
+
+/// The statement of a label that is mentioned and not yet set.
+pub(crate) const UNSET: StmtId = StmtId::new(u32::MAX);
+
+/// Labels of one body that are mentioned before they are set.
+#[derive(Default)]
+pub(crate) struct Forward {
+    /// Each such mention: the label and the place of the name.
+    mentions: Vec<(LabelId, u32)>,
+    /// Labels that turned out to be a label of an outer scope.
+    merged: Vec<(LabelId, LabelId)>,
+    /// Labels that were never set.
+    unset: Vec<LabelId>,
+}
+
+impl Forward {
+    pub(crate) fn mark(&self) -> usize {
+        self.mentions.len()
+    }
+
+    /// Forgets mentions made since `mark`: they stand in a statement that is reported already.
+    pub(crate) fn rewind(&mut self, mark: usize) {
+        self.mentions.truncate(mark);
+    }
+}
+
+/// A name that ends in a number: where the number begins.
+#[inline(always)]
+fn number_start(src: &[u8], start: usize, end: usize) -> usize {
+    let mut at = end;
+    while at > start && is(src[at - 1], class::DIGIT) {
+        at -= 1;
+    }
+    at
+}
+
+impl Parser<'_> {
+    /// What the name at `start..end` stands for.
+    #[inline(always)]
+    pub(crate) fn name_operand(&mut self, start: usize, end: usize) -> Operand {
+        if is(self.src[end - 1], class::DIGIT) {
+            let at = number_start(self.src, start, end);
+            let len = at - start;
+            if len > 0 && (len <= SHORT || self.names.has_long_ranges()) {
+                let key = prefix_key(self.src, start, len);
+                if let Some(index) = self.names.find_range(key) {
+                    let range = self.names.range(index);
+                    if !range.contested && len <= SHORT && end - at < 10 {
+                        let number = self.src[at..end]
+                            .iter()
+                            .fold(0u32, |n, &b| n * 10 + (b - b'0') as u32);
+                        if number < range.count {
+                            return self.member(index, number);
+                        }
+                    }
+                    return self.contested_name(index, start, at, end);
+                }
+            }
+        }
+        self.plain_name(start, end)
+    }
+
+    #[inline(always)]
+    fn member(&mut self, index: usize, number: u32) -> Operand {
+        let (body, module) = (&mut self.body, &mut self.module);
+        let (kind, id) = self.names.member(index, number, |kind| match kind {
+            RangeKind::Reg(decl) => {
+                body.registers.push(Register { decl, number }).as_u32()
+            }
+            RangeKind::Var(first) => {
+                let var = Var { number: Some(number), ..body.vars[first] };
+                body.vars.push(var).as_u32()
+            }
+            RangeKind::Symbol(first) => {
+                let symbol = Symbol { number: Some(number), ..module.symbols[first] };
+                module.symbols.push(symbol).as_u32()
+            }
+        });
+        match kind {
+            RangeKind::Reg(_) => Operand::Reg(RegId::new(id)),
+            RangeKind::Var(_) => Operand::Var(VarId::new(id)),
+            RangeKind::Symbol(_) => Operand::Symbol(SymbolId::new(id)),
+        }
+    }
+
+    /// A name that may be a member of the range, or a plain name spelled like one.
+    #[inline(never)]
+    fn contested_name(&mut self, index: usize, start: usize, at: usize, end: usize) -> Operand {
+        let number = self.src[at..end]
+            .iter()
+            .try_fold(0u32, |n, &b| n.checked_mul(10)?.checked_add((b - b'0') as u32));
+        let prefix = &self.src[start..at];
+        let full = self.intern(start, end);
+        let plain = self.names.find(full).map(|b| b.depth);
+        let holder = number.and_then(|number| {
+            self.names.ranges_outward(index).find(|&i| {
+                let range = self.names.range(i);
+                number < range.count && self.module.name_bytes(range.name) == prefix
+            })
+        });
+        match (holder, number) {
+            (Some(i), Some(n)) if plain.is_none_or(|d| d < self.names.range(i).depth) => {
+                self.member(i, n)
+            }
+            _ => self.plain_name(start, end),
+        }
+    }
+
+    /// What a name that is no member of a range stands for.
+    fn plain_name(&mut self, start: usize, end: usize) -> Operand {
+        let name = self.intern(start, end);
+        if let Some(binding) = self.names.find(name) {
+            return match binding.meaning {
+                Meaning::Reg(id) => Operand::Reg(id),
+                Meaning::Var(id) => Operand::Var(id),
+                Meaning::Symbol(id) => Operand::Symbol(id),
+                Meaning::Label { id, set } => {
+                    if !set && binding.depth == self.names.depth() {
+                        self.forward.mentions.push((id, start as u32));
+                        return Operand::Label(id);
+                    }
+                    if !set {
+                        return self.forward_label(name, start);
+                    }
+                    Operand::Label(id)
+                }
+            };
+        }
+        if self.src[start] == b'%' {
+            if let Some(special) = SpecialReg::from_text(&self.src[start..end]) {
+                return Operand::Special(special);
+            }
+        }
+        if !self.in_body {
+            return Operand::Name(name);
+        }
+        self.forward_label(name, start)
+    }
+
+    /// A name that nothing visible has: a label set later, or a mistake.
+    fn forward_label(&mut self, name: NameId, start: usize) -> Operand {
+        let label = Label { name, scope: self.scope, stmt: UNSET };
+        let id = self.body.labels.push(label);
+        self.names.bind(name, Meaning::Label { id, set: false }, start);
+        self.forward.mentions.push((id, start as u32));
+        Operand::Label(id)
+    }
+
+    // --- declaring ---
+
+    /// Reports a name declared twice in the current scope; true if it was.
+    pub(crate) fn is_duplicate(&mut self, name: NameId, start: usize, end: usize) -> bool {
+        let Some(first) = self.names.find_here(name) else { return false };
+        let first = first.at;
+        let text = self.module.name(name);
+        let d = Diagnostic::error(
+            Code::DuplicateName,
+            Span::at(start, end),
+            format!("`{text}` is declared twice in one scope"),
+        )
+        .with_label(Span::new(first, first + text.len() as u32), "first declared here");
+        self.report(d);
+        true
+    }
+
+    /// If `name` was mentioned before and taken for a label, that mention was too early.
+    fn late_declaration(&mut self, name: NameId) {
+        let Some(binding) = self.names.find_here(name) else { return };
+        if let Meaning::Label { id, set: false } = binding.meaning {
+            self.late.push(id);
+        }
+    }
+
+    fn check_reserved(&mut self, start: usize, end: usize) {
+        if &self.src[start..end] == b"WARP_SZ" {
+            let d = Diagnostic::error(
+                Code::ReservedName,
+                Span::at(start, end),
+                "`WARP_SZ` is a constant of the language and cannot be declared",
+            );
+            self.report(d);
+        }
+    }
+
+    /// Binds a plain name, unless the scope has it already.
+    pub(crate) fn declare(&mut self, name: NameId, meaning: Meaning, start: usize, end: usize) {
+        self.check_reserved(start, end);
+        self.late_declaration(name);
+        let unset = self.names.find_here(name).is_some_and(
+            |b| matches!(b.meaning, Meaning::Label { set: false, .. }),
+        );
+        if !unset && self.is_duplicate(name, start, end) {
+            return;
+        }
+        if is(self.src[end - 1], class::DIGIT) {
+            let at = number_start(self.src, start, end);
+            if at > start {
+                let key = prefix_key(self.src, start, at - start);
+                self.check_member(key, name, start, at, end);
+                self.names.note_numbered(key);
+            }
+        }
+        self.names.bind(name, meaning, start);
+    }
+
+    /// A plain name that an open range of the same scope already has.
+    fn check_member(&mut self, key: u64, name: NameId, start: usize, at: usize, end: usize) {
+        let Some(index) = self.names.find_range(key) else { return };
+        let range = self.names.range(index);
+        let number = core::str::from_utf8(&self.src[at..end]).ok().and_then(|d| d.parse::<u32>().ok());
+        let plain = end - at == 1 || self.src[at] != b'0';
+        if range.depth == self.names.depth()
+            && plain
+            && number.is_some_and(|n| n < range.count)
+            && self.module.name_bytes(range.name) == &self.src[start..at]
+        {
+            let message = format!(
+                "`{}` is declared twice in one scope: `{}<{}>` has it",
+                self.module.name(name),
+                self.module.name(range.name),
+                range.count
+            );
+            self.report(Diagnostic::error(Code::DuplicateName, Span::at(start, end), message));
+        }
+    }
+
+    /// Binds the numbered names of a range.
+    pub(crate) fn declare_range(
+        &mut self,
+        name: NameId,
+        kind: RangeKind,
+        count: u32,
+        start: usize,
+        end: usize,
+    ) {
+        let key = prefix_key(self.src, start, end - start);
+        if let Some(index) = self.names.find_range(key) {
+            let range = self.names.range(index);
+            if range.depth == self.names.depth() && range.name == name {
+                let (old, text) = (range.count.min(count), self.module.name(name));
+                if old > 0 {
+                    let message = format!("`{text}0` to `{text}{}` are declared twice in one scope", old - 1);
+                    self.report(Diagnostic::error(Code::DuplicateName, Span::at(start, end), message));
+                }
+            }
+        }
+        self.names.bind_range(key, name, kind, count);
+    }
+
+    /// A register declared by a plain name.
+    pub(crate) fn plain_register(&mut self, decl: RegDeclId) -> RegId {
+        self.body.registers.push(Register { decl, number: 0 })
+    }
+
+    /// Sets a label at the statement that comes next.
+    pub(crate) fn set_label(&mut self, start: usize, end: usize) -> LabelId {
+        let stmt = self.body.statements.next_id();
+        let name = self.intern(start, end);
+        if let Some(b) = self.names.find_here_mut(name) {
+            if let Meaning::Label { id, set: set @ false } = &mut b.meaning {
+                *set = true;
+                b.at = start as u32;
+                let id = *id;
+                self.body.labels[id].stmt = stmt;
+                return id;
+            }
+        }
+        let id = self.body.labels.push(Label { name, scope: self.scope, stmt });
+        self.declare(name, Meaning::Label { id, set: true }, start, end);
+        id
+    }
+
+    // --- closing scopes ---
+
+    /// Closes the innermost scope: labels still missing may belong to the scope around it.
+    pub(crate) fn close_scope(&mut self, outer: ScopeId) {
+        let missing: Vec<(NameId, LabelId, u32)> = self
+            .names
+            .scope_bindings()
+            .iter()
+            .filter_map(|b| match b.meaning {
+                Meaning::Label { id, set: false } => Some((b.name, id, b.at)),
+                _ => None,
+            })
+            .collect();
+        let last = self.names.depth() == 1;
+        self.names.close_scope();
+        for (name, id, at) in missing {
+            if last {
+                self.forward.unset.push(id);
+                continue;
+            }
+            match self.names.find_here(name).map(|b| b.meaning) {
+                Some(Meaning::Label { id: other, .. }) => self.forward.merged.push((id, other)),
+                Some(_) => self.forward.unset.push(id),
+                None => {
+                    self.body.labels[id].scope = outer;
+                    self.names.bind(name, Meaning::Label { id, set: false }, at as usize);
+                }
+            }
+        }
+    }
+
+    /// At the end of a body: replaces labels that were merged or never set, and reports the latter.
+    pub(crate) fn settle_labels(&mut self) {
+        let mut forward = core::mem::take(&mut self.forward);
+        if !(forward.merged.is_empty() && forward.unset.is_empty()) {
+            self.rewrite_labels(&mut forward);
+        }
+        forward.mentions.clear();
+        forward.merged.clear();
+        forward.unset.clear();
+        self.forward = forward;
+        self.late.clear();
+    }
+
+    #[inline(never)]
+    fn rewrite_labels(&mut self, forward: &mut Forward) {
+        // What each label becomes: another label, or the name that nothing declares.
+        let old = core::mem::take(&mut self.body.labels);
+        let mut becomes: Vec<Operand> = old.ids().map(Operand::Label).collect();
+        for &id in &forward.unset {
+            becomes[id.index()] = Operand::Name(old[id].name);
+        }
+        // A merge goes outward, into a scope that closes later: follow from the outermost in.
+        for &(inner, outer) in forward.merged.iter().rev() {
+            becomes[inner.index()] = becomes[outer.index()];
+        }
+        let mut renumbered: Vec<Option<LabelId>> = alloc::vec![None; old.len()];
+        for (id, label) in old.iter() {
+            if becomes[id.index()] == Operand::Label(id) {
+                renumbered[id.index()] = Some(self.body.labels.push(*label));
+            }
+        }
+        for target in &mut becomes {
+            if let Operand::Label(id) = *target {
+                if let Some(new) = renumbered[id.index()] {
+                    *target = Operand::Label(new);
+                }
+            }
+        }
+        let settled = |o: Operand| match o {
+            Operand::Label(id) => becomes.get(id.index()).copied().unwrap_or(o),
+            _ => o,
+        };
+        let pool = &mut self.body.pool;
+        pool.map_names(settled);
+        for statement in self.body.statements.values_mut() {
+            if let Statement::Label(id) = statement {
+                if let Operand::Label(new) = settled(Operand::Label(*id)) {
+                    *id = new;
+                }
+            }
+        }
+        for i in 0..forward.mentions.len() {
+            let (id, at) = forward.mentions[i];
+            if let Operand::Name(name) = becomes[id.index()] {
+                self.undefined(id, name, at);
+            }
+        }
+    }
+
+    /// Reports a name that nothing declares.
+    #[cold]
+    fn undefined(&mut self, id: LabelId, name: NameId, at: u32) {
+        let text = self.module.name(name);
+        let span = Span::new(at, at + text.len() as u32);
+        let d = if self.late.contains(&id) {
+            Diagnostic::error(
+                Code::LateDeclaration,
+                span,
+                format!("`{text}` is used before its declaration; only labels may be"),
+            )
+        } else if let Some(label) = self.body.labels.values().find(|l| l.name == name) {
+            let place = self.body.source_span(label.stmt);
+            let d = Diagnostic::error(
+                Code::LabelOutOfScope,
+                span,
+                format!("the label `{text}` is set in another scope and cannot be named here"),
+            );
+            d.with_label(place, "set here")
+        } else if let Some((prefix, count)) = self.range_of(text) {
+            Diagnostic::error(
+                Code::OutsideRange,
+                span,
+                format!("`{text}` is outside its range: `{prefix}<{count}>` declares `{prefix}0` to `{prefix}{}`", count.saturating_sub(1)),
+            )
+        } else {
+            let mut d = Diagnostic::error(
+                Code::UndefinedName,
+                span,
+                format!("nothing declares `{text}`"),
+            );
+            if text.starts_with('%') || Opcode::from_text(text.as_bytes()).is_some() {
+                d = d.with_help(format!(
+                    "declare it before its first use: `.reg .b32 {text};`"
+                ));
+            }
+            d
+        };
+        self.report(d);
+    }
+
+    /// The range of registers that `text` would belong to if its number were smaller.
+    fn range_of(&self, text: &str) -> Option<(&str, u32)> {
+        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        let decl = self
+            .body
+            .reg_decls
+            .values()
+            .find(|d| d.count.is_some() && self.module.name(d.name) == prefix)?;
+        Some((self.module.name(decl.name), decl.count?)).filter(|_| prefix.len() < text.len())
+    }
+
+    /// The type that a dotted word names.
+    pub(crate) fn type_of(word: &[u8]) -> Option<ScalarType> {
+        ScalarType::from_text(word)
+    }
+
+    /// A selector or component operand of `base`.
+    pub(crate) fn lane(&mut self, selector: ptx_ir::Selector, base: Operand) -> Operand {
+        let at: OperandRef = self.pool().extend(&[base]).at(0);
+        Operand::Lane(selector, at)
+    }
+}

@@ -1,0 +1,57 @@
+//! The nearest word of PTX to a misspelt one.
+
+use ptx_isa::{Directive, Modifier, Opcode};
+
+/// The nearest opcode.
+pub(crate) fn opcode(word: &str) -> Option<&'static str> {
+    nearest(word, Opcode::ALL.iter().map(|o| o.text()))
+}
+
+/// The nearest modifier, its dot included.
+pub(crate) fn modifier(word: &str) -> Option<&'static str> {
+    nearest(word, Modifier::ALL.iter().map(|m| m.text()))
+}
+
+/// The nearest directive, its dot included.
+pub(crate) fn directive(word: &str) -> Option<&'static str> {
+    nearest(word, Directive::ALL.iter().map(|d| d.text()))
+}
+
+/// The candidate with the fewest edits, if that is few enough for its length.
+fn nearest(word: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let most = (word.len() / 3).clamp(1, 3);
+    candidates
+        .filter(|c| c.len().abs_diff(word.len()) <= most)
+        .map(|c| (distance(word.as_bytes(), c.as_bytes()), c))
+        .filter(|&(d, _)| d <= most)
+        .min()
+        .map(|(_, c)| c)
+}
+
+/// Longest word that is compared; PTX has none longer.
+const LONGEST: usize = 48;
+
+/// Levenshtein's distance; a swap of neighbours counts as one edit.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    if a.len() > LONGEST || b.len() > LONGEST {
+        return usize::MAX;
+    }
+    let mut rows = [[0usize; LONGEST + 1]; 3];
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        let (now, last, before) = (i % 3, (i + 2) % 3, (i + 1) % 3);
+        rows[now][0] = i;
+        for j in 1..=b.len() {
+            let change = (a[i - 1] != b[j - 1]) as usize;
+            let mut best =
+                (rows[last][j - 1] + change).min(rows[last][j] + 1).min(rows[now][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[before][j - 2] + 1);
+            }
+            rows[now][j] = best;
+        }
+    }
+    rows[a.len() % 3][b.len()]
+}

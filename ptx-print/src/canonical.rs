@@ -1,0 +1,518 @@
+//! Statements in the canonical style.
+
+use alloc::vec::Vec;
+use ptx_ir::{
+    Attribute, Binding, Body, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId,
+    Function, FunctionKind, Interface, Item, Linkage, Module, NameId, Operand, OperandPool, Param,
+    Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
+};
+use ptx_isa::{Directive, Ending};
+
+use crate::operand::RegNames;
+use crate::out::Out;
+use crate::sink::Sink;
+use crate::{Indent, Style};
+
+pub(crate) struct Printer<'m, 'o, S: Sink> {
+    pub(crate) module: &'m Module,
+    style: Style,
+    pub(crate) out: Out<'o, S>,
+    /// Mnemonics in canonical order, one after the other with padding behind.
+    mnemonics: Vec<u8>,
+    /// Where the mnemonic of each signature stands in `mnemonics`; length 0 before first use.
+    places: Vec<(u32, u32)>,
+    pub(crate) regs: RegNames,
+    /// Operands waiting to be printed; nesting needs memory, not stack.
+    pub(crate) todo: Vec<crate::operand::Todo>,
+}
+
+impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
+    pub(crate) fn new(module: &'m Module, style: &Style, out: Out<'o, S>) -> Self {
+        Self {
+            module,
+            style: *style,
+            out,
+            mnemonics: Vec::new(),
+            places: alloc::vec![(0, 0); module.signatures.len()],
+            regs: RegNames::default(),
+            todo: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), S::Error> {
+        self.out.finish()
+    }
+
+    pub(crate) fn module(&mut self) {
+        let source = self.module.source();
+        let mut last = 0;
+        for (id, item) in self.module.items() {
+            let span = self.module.span(id);
+            self.gap(Span::new(last, span.start).of(source), last > 0, 0);
+            if self.module.origins.get(id.index()).is_some_and(|o| o.has_comments()) {
+                let end = match item {
+                    Item::Function(f) => self.module.body(f).map_or(span.end, |b| b.base),
+                    _ => span.end,
+                };
+                self.inner_comments(Span::new(span.start, end).of(source), 0);
+            }
+            self.item(item, span);
+            last = span.end;
+        }
+        self.end_gap(Span::new(last, source.len() as u32).of(source), last > 0, 0);
+    }
+
+    /// The last gap of a file or a body: no blank line at its end.
+    fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
+        let used = gap.trim_ascii_end();
+        // The first newline is part of the statement before.
+        self.gap(used, behind, level);
+    }
+
+    fn item(&mut self, item: Item, span: Span) {
+        let m = self.module;
+        match item {
+            Item::Directive(id) => self.directive(&m.pool, None, m.directives[id]),
+            Item::Decl(id) => self.declaration(&m.pool, None, &m.declarations, id),
+            Item::Function(id) => self.function(id, span),
+            Item::Section(id) => self.section(&m.sections[id]),
+            _ => self.out.text(span.of(m.source())),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn indent(&mut self, level: usize) {
+        for _ in 0..level {
+            match self.style.indent {
+                Indent::Tab => self.out.byte(b'\t'),
+                Indent::Spaces(n) => (0..n).for_each(|_| self.out.byte(b' ')),
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn name(&mut self, id: NameId) {
+        self.out.text(self.module.name_bytes(id));
+    }
+
+    fn word(&mut self, word: &str) {
+        self.out.text(word.as_bytes());
+    }
+
+    // --- functions ---
+
+    pub(crate) fn function(&mut self, id: FuncId, span: Span) {
+        let f = &self.module.functions[id];
+        let body = self.module.body(id);
+        if f.raw_header {
+            let end = body.map_or(span.end, |b| b.base);
+            let header = Span::new(span.start, end).of(self.module.source()).trim_ascii_end();
+            self.out.text(header);
+            if body.is_some() && !header.is_empty() {
+                self.out.byte(b'\n');
+            }
+        } else {
+            self.header(f);
+            match body {
+                None => self.out.byte(b';'),
+                Some(_) => self.out.byte(b'\n'),
+            }
+        }
+        if let Some(body) = body {
+            self.body(body);
+        }
+    }
+
+    fn header(&mut self, f: &Function) {
+        self.linkage(f.linkage);
+        self.word(match f.kind {
+            FunctionKind::Entry => Directive::Entry.text(),
+            FunctionKind::Func => Directive::Func.text(),
+        });
+        self.out.byte(b' ');
+        let attributes = f.attributes.of(&self.module.declarations.attributes);
+        self.attributes(&self.module.pool, attributes);
+        if f.interface.has_returns {
+            self.params(f.interface.returns, false);
+            self.out.byte(b' ');
+        }
+        self.name(f.name);
+        self.params_and_directives(&f.interface);
+    }
+
+    fn params_and_directives(&mut self, interface: &Interface) {
+        if interface.has_params {
+            self.params(interface.params, interface.params.len > 0);
+        }
+        for d in interface.directives.of(&self.module.interface_directives) {
+            self.out.byte(b'\n');
+            self.directive(&self.module.pool, None, *d);
+        }
+    }
+
+    fn params(&mut self, range: TableRange, lines: bool) {
+        self.out.byte(b'(');
+        for (i, param) in range.of(&self.module.params).iter().enumerate() {
+            if i > 0 {
+                self.out.byte(b',');
+            }
+            if lines {
+                self.out.byte(b'\n');
+                self.indent(1);
+            } else if i > 0 {
+                self.out.byte(b' ');
+            }
+            self.param(param);
+        }
+        if lines {
+            self.out.byte(b'\n');
+        }
+        self.out.byte(b')');
+    }
+
+    fn param(&mut self, p: &Param) {
+        let pool = &self.module.pool;
+        self.word(p.space.text());
+        self.align(pool, p.align);
+        self.vector(p.vector);
+        self.out.byte(b' ');
+        self.ty(p.ty);
+        if let Some(pointer) = p.ptr {
+            self.out.byte(b' ');
+            self.word(Directive::Ptr.text());
+            if let Some(space) = pointer.space {
+                self.out.byte(b' ');
+                self.word(space.text());
+            }
+            self.align(pool, pointer.align);
+        }
+        self.out.byte(b' ');
+        match p.name {
+            Some(name) => self.name(name),
+            None => self.out.byte(b'_'),
+        }
+        self.dims(pool, pool.slice(p.dims));
+    }
+
+    // --- bodies ---
+
+    fn body(&mut self, body: &Body) {
+        self.regs.load(self.module, body);
+        let source = self.module.source();
+        let text = Span::new(body.base, body.base + body.end).of(source);
+        self.out.byte(b'{');
+        let mut last = 1u32;
+        let mut depth = 0usize;
+        self.out.byte(b'\n');
+        let mut behind = false;
+        for ((id, statement), origin) in body.statements().zip(&body.origins) {
+            let span = origin.span();
+            let level = match statement {
+                Statement::Label(_) => depth,
+                Statement::Close(_) => {
+                    depth = depth.saturating_sub(1);
+                    depth + 1
+                }
+                _ => depth + 1,
+            };
+            self.gap(Span::new(last, span.start).of(text), behind, depth + 1);
+            if origin.has_comments() && !matches!(statement, Statement::Opaque(_)) {
+                self.inner_comments(span.of(text), level);
+            }
+            self.indent(level);
+            self.statement_of(body, id, statement);
+            if let Statement::Open(_) = statement {
+                depth += 1;
+            }
+            last = span.end;
+            behind = true;
+        }
+        let close = text.len() as u32 - body.closed as u32;
+        self.end_gap(Span::new(last, close).of(text), behind, 1);
+        if body.closed {
+            self.out.byte(b'}');
+        }
+    }
+
+    /// One statement, alone.
+    pub(crate) fn statement(&mut self, body: &Body, id: StmtId) {
+        self.regs.load(self.module, body);
+        if let Some(&statement) = body.statements.get(id) {
+            self.statement_of(body, id, statement);
+        }
+    }
+
+    #[inline(always)]
+    fn statement_of(&mut self, body: &Body, id: StmtId, statement: Statement) {
+        match statement {
+            Statement::Inst(inst) => {
+                let inst = &body.insts[inst];
+                if let Some(guard) = inst.guard() {
+                    self.out.byte(b'@');
+                    if guard.negated {
+                        self.out.byte(b'!');
+                    }
+                    self.operand(&body.pool, Some(body), body.pool.get(guard.predicate));
+                    self.out.byte(b' ');
+                }
+                self.mnemonic(inst.sig);
+                let mut separator = b' ';
+                for &operand in body.pool.slice(inst.operands()) {
+                    if separator == b',' {
+                        self.out.byte(b',');
+                    }
+                    self.out.byte(b' ');
+                    separator = b',';
+                    self.operand(&body.pool, Some(body), operand);
+                }
+                self.out.byte(b';');
+            }
+            Statement::Label(label) => {
+                self.name(body.labels[label].name);
+                self.out.byte(b':');
+            }
+            Statement::Open(_) => self.out.byte(b'{'),
+            Statement::Close(_) => self.out.byte(b'}'),
+            _ => self.other_statement(body, id, statement),
+        }
+    }
+
+    #[inline(never)]
+    fn other_statement(&mut self, body: &Body, id: StmtId, statement: Statement) {
+        match statement {
+            Statement::Directive(d) => {
+                self.directive(&body.pool, Some(body), body.directives[d]);
+            }
+            Statement::Decl(d) => {
+                self.declaration(&body.pool, Some(body), &body.declarations, d);
+            }
+            Statement::Prototype(p) => {
+                let interface = &body.prototypes[p].interface;
+                self.word(Directive::Callprototype.text());
+                self.out.byte(b' ');
+                if interface.has_returns {
+                    self.params(interface.returns, false);
+                    self.out.byte(b' ');
+                }
+                self.out.byte(b'_');
+                if interface.has_params {
+                    self.out.byte(b' ');
+                    self.params(interface.params, false);
+                }
+                for d in interface.directives.of(&self.module.interface_directives) {
+                    self.out.byte(b' ');
+                    self.directive(&self.module.pool, None, *d);
+                }
+                self.out.byte(b';');
+            }
+            _ => self.out.text(body.source_span(id).of(self.module.source())),
+        }
+    }
+
+    /// A mnemonic in canonical order, worked out at its first use.
+    #[inline(always)]
+    fn mnemonic(&mut self, sig: SigId) {
+        let (start, len) = match self.places.get(sig.index()) {
+            Some(&(start, len)) if len > 0 => (start, len),
+            _ => self.new_mnemonic(sig),
+        };
+        self.out.text_in(&self.mnemonics, start as usize, len as usize);
+    }
+
+    #[cold]
+    fn new_mnemonic(&mut self, sig: SigId) -> (u32, u32) {
+        let start = self.mnemonics.len();
+        self.module.signature(sig).write_canonical(&mut self.mnemonics);
+        let place = (start as u32, (self.mnemonics.len() - start) as u32);
+        self.mnemonics.extend_from_slice(&[0; 16]);
+        if let Some(slot) = self.places.get_mut(sig.index()) {
+            *slot = place;
+        }
+        place
+    }
+
+    // --- directives ---
+
+    pub(crate) fn directive(&mut self, pool: &OperandPool, body: Option<&Body>, d: DirectiveStmt) {
+        self.word(d.directive.text());
+        let args = pool.slice(d.args);
+        for (i, &arg) in args.iter().enumerate() {
+            match (d.directive, i) {
+                (_, 0) => self.out.byte(b' '),
+                (Directive::Version, _) => self.out.byte(b'.'),
+                // The string follows the index without a comma, the rest follows with one.
+                (Directive::File, 1) | (Directive::Loc, 1 | 2 | 5 | 6) => self.out.byte(b' '),
+                (Directive::Loc, 3) => self.word(", function_name "),
+                (Directive::Loc, 4) => self.word(", inlined_at "),
+                _ => self.word(", "),
+            }
+            self.operand(pool, body, arg);
+        }
+        if d.directive.ending() == Ending::Semicolon {
+            self.out.byte(b';');
+        }
+    }
+
+    fn section(&mut self, section: &Section) {
+        self.word(Directive::Section.text());
+        self.out.byte(b' ');
+        self.name(section.name);
+        self.word("\n{\n");
+        let pool = &self.module.pool;
+        let mut open = false;
+        for entry in &section.entries {
+            let (ty, first) = match *entry {
+                SectionEntry::Label(name) => {
+                    if open {
+                        self.out.byte(b'\n');
+                        open = false;
+                    }
+                    self.name(name);
+                    self.word(":\n");
+                    continue;
+                }
+                SectionEntry::Int { ty, first, .. } | SectionEntry::Other { ty, first, .. } => {
+                    (ty, first)
+                }
+            };
+            if first {
+                if open {
+                    self.out.byte(b'\n');
+                }
+                self.indent(1);
+                self.word(ty.text());
+                self.out.byte(b' ');
+                open = true;
+            } else {
+                self.word(", ");
+            }
+            match *entry {
+                SectionEntry::Int { value, .. } => self.out.signed(value),
+                SectionEntry::Other { value, .. } => self.operand(pool, None, pool.get(value)),
+                SectionEntry::Label(_) => {}
+            }
+        }
+        if open {
+            self.out.byte(b'\n');
+        }
+        self.out.byte(b'}');
+    }
+
+    // --- declarations ---
+
+    fn linkage(&mut self, linkage: Option<Linkage>) {
+        let directive = match linkage {
+            None => return,
+            Some(Linkage::Extern) => Directive::Extern,
+            Some(Linkage::Visible) => Directive::Visible,
+            Some(Linkage::Weak) => Directive::Weak,
+            Some(Linkage::Common) => Directive::Common,
+        };
+        self.word(directive.text());
+        self.out.byte(b' ');
+    }
+
+    fn attributes(&mut self, pool: &OperandPool, attributes: &[Attribute]) {
+        if attributes.is_empty() {
+            return;
+        }
+        self.word(Directive::Attribute.text());
+        for (i, attribute) in attributes.iter().enumerate() {
+            self.word(if i == 0 { "(" } else { ", " });
+            match *attribute {
+                Attribute::Managed => self.word(".managed"),
+                Attribute::Unified(a, b) => {
+                    self.word(".unified(");
+                    self.operand(pool, None, a);
+                    self.word(", ");
+                    self.operand(pool, None, b);
+                    self.out.byte(b')');
+                }
+                Attribute::Unknown(name) => self.name(name),
+            }
+        }
+        self.word(") ");
+    }
+
+    fn align(&mut self, pool: &OperandPool, align: Operand) {
+        if align != Operand::Absent {
+            self.out.byte(b' ');
+            self.word(Directive::Align.text());
+            self.out.byte(b' ');
+            self.operand(pool, None, align);
+        }
+    }
+
+    fn vector(&mut self, len: u8) {
+        if len > 1 {
+            self.word(" .v");
+            self.out.unsigned(len as u32);
+        }
+    }
+
+    fn ty(&mut self, ty: TypeName) {
+        match ty {
+            TypeName::Known(ty) => self.word(ty.text()),
+            TypeName::Unknown(name) => self.name(name),
+        }
+    }
+
+    fn dims(&mut self, pool: &OperandPool, dims: &[Operand]) {
+        for &dim in dims {
+            self.out.byte(b'[');
+            if dim != Operand::Absent {
+                self.operand(pool, None, dim);
+            }
+            self.out.byte(b']');
+        }
+    }
+
+    fn declaration(
+        &mut self,
+        pool: &OperandPool,
+        body: Option<&Body>,
+        tables: &Declarations,
+        id: DeclId,
+    ) {
+        let d: &VarDecl = &tables.decls[id];
+        self.linkage(d.linkage);
+        self.word(d.space.text());
+        if d.bank != Operand::Absent {
+            self.dims(pool, &[d.bank]);
+        }
+        self.out.byte(b' ');
+        self.attributes(pool, d.attributes.of(&tables.attributes));
+        if d.align != Operand::Absent {
+            self.word(Directive::Align.text());
+            self.out.byte(b' ');
+            self.operand(pool, None, d.align);
+            self.out.byte(b' ');
+        }
+        if d.vector > 1 {
+            self.word(".v");
+            self.out.unsigned(d.vector as u32);
+            self.out.byte(b' ');
+        }
+        self.ty(d.ty);
+        for (i, declarator) in d.declarators.of(&tables.declarators).iter().enumerate() {
+            self.word(if i == 0 { " " } else { ", " });
+            self.declarator(pool, body, declarator);
+        }
+        self.out.byte(b';');
+    }
+
+    fn declarator(&mut self, pool: &OperandPool, body: Option<&Body>, d: &Declarator) {
+        debug_assert!(d.binding != Binding::None);
+        self.name(d.name);
+        if d.count != Operand::Absent {
+            self.out.byte(b'<');
+            self.operand(pool, body, d.count);
+            self.out.byte(b'>');
+        }
+        self.dims(pool, pool.slice(d.dims));
+        if d.init != Operand::Absent {
+            self.word(" = ");
+            self.operand(pool, body, d.init);
+        }
+    }
+}

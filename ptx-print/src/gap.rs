@@ -1,0 +1,83 @@
+//! What lies between statements: which comments stand behind the last one, which before the next,
+//! and whether a blank line does.
+
+use ptx_ir::lex::{Lexer, TokenKind};
+
+use crate::canonical::Printer;
+use crate::sink::Sink;
+
+impl<S: Sink> Printer<'_, '_, S> {
+    /// Ends the line of the last statement and prints the comments of a gap. Comments of the
+    /// gap's first line stay behind the statement, if there is one (`behind`).
+    #[inline]
+    pub(crate) fn gap(&mut self, gap: &[u8], behind: bool, level: usize) {
+        let mut newlines = 0;
+        for &b in gap {
+            match b {
+                b'\n' => newlines += 1,
+                b' ' | b'\t' | b'\r' | 0x0c => {}
+                _ => return self.gap_with_comments(gap, behind, level),
+            }
+        }
+        if behind {
+            self.out.byte(b'\n');
+        }
+        // Before the first statement of a file or a body blank lines mean nothing.
+        if newlines > 1 && behind {
+            self.out.byte(b'\n');
+        }
+    }
+
+    #[inline(never)]
+    fn gap_with_comments(&mut self, gap: &[u8], behind: bool, level: usize) {
+        // Newlines since the last statement or comment.
+        let mut newlines = 0;
+        // Whether something on the current line has to be ended.
+        let mut open = behind;
+        let mut on_statement_line = behind;
+        let mut anything = behind;
+        for token in Lexer::new(gap) {
+            let text = token.span.of(gap);
+            if matches!(token.kind, TokenKind::Whitespace | TokenKind::ByteOrderMark) {
+                newlines += text.iter().filter(|&&b| b == b'\n').count();
+                on_statement_line &= newlines == 0;
+                continue;
+            }
+            let text = text.trim_ascii_end();
+            if on_statement_line {
+                self.out.byte(b' ');
+            } else {
+                if open {
+                    self.out.byte(b'\n');
+                }
+                if newlines > 1 && anything {
+                    self.out.byte(b'\n');
+                }
+                self.indent(level);
+            }
+            self.out.text(text);
+            on_statement_line &= !text.contains(&b'\n');
+            newlines = 0;
+            open = true;
+            anything = true;
+        }
+        if open {
+            self.out.byte(b'\n');
+        }
+        if newlines > 1 && anything {
+            self.out.byte(b'\n');
+        }
+    }
+
+    /// The comments inside a statement, each on a line of its own before it.
+    #[inline(never)]
+    pub(crate) fn inner_comments(&mut self, statement: &[u8], level: usize) {
+        for token in Lexer::new(statement).filter(|t| t.kind.is_trivia()) {
+            if token.kind != TokenKind::Whitespace {
+                self.indent(level);
+                self.out.text(token.span.of(statement).trim_ascii_end());
+                self.out.byte(b'\n');
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Operands in the canonical style.
+
+use alloc::vec::Vec;
+use ptx_ir::{
+    Address, AddressForm, Body, EntityId, ListId, Module, NameId, Operand, OperandPool, RegId,
+};
+
+use crate::canonical::Printer;
+use crate::out::Short;
+use crate::sink::Sink;
+
+/// The names of a body's registers, ready to be printed.
+#[derive(Default)]
+pub(crate) struct RegNames {
+    /// By declaration: the text before the number, if it is short.
+    prefixes: Vec<(Option<Short>, NameId, bool)>,
+}
+
+impl RegNames {
+    pub(crate) fn load(&mut self, module: &Module, body: &Body) {
+        self.prefixes.clear();
+        self.prefixes.extend(
+            body.reg_decls
+                .values()
+                .map(|d| (Short::new(module.name_bytes(d.name)), d.name, d.count.is_some())),
+        );
+    }
+}
+
+/// Something still to be printed, last first.
+pub(crate) enum Todo {
+    Operand(Operand),
+    Text(&'static str),
+    /// The elements of a list from an index on.
+    Elements(ListId, u32),
+}
+
+/// Lists longer than this are broken into lines of as many elements.
+const LINE: u32 = 16;
+
+impl<S: Sink> Printer<'_, '_, S> {
+    #[inline(always)]
+    pub(crate) fn operand(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+        match operand {
+            Operand::Reg(reg) => self.register(body, reg),
+            Operand::Small(n) => self.out.signed(n),
+            Operand::Address(id) => match pool.address(id) {
+                Some(address) => self.address(pool, body, address),
+                None => {}
+            },
+            _ => self.nested(pool, body, operand),
+        }
+    }
+
+    #[inline(always)]
+    fn register(&mut self, body: Option<&Body>, reg: RegId) {
+        let Some(register) = body.and_then(|b| b.registers.get(reg)) else { return };
+        match self.regs.prefixes.get(register.decl.index()) {
+            Some((Some(short), _, numbered)) => {
+                self.out.short(short);
+                if *numbered {
+                    self.out.unsigned(register.number);
+                }
+            }
+            Some(&(None, name, numbered)) => {
+                self.name(name);
+                if numbered {
+                    self.out.unsigned(register.number);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// `[%r1+4]`, the most common address; others take the general way.
+    #[inline]
+    fn address(&mut self, pool: &OperandPool, body: Option<&Body>, a: &Address) {
+        if a.form != AddressForm::Bracketed {
+            return self.nested_address(pool, body, a);
+        }
+        self.out.byte(b'[');
+        self.operand_flat(pool, body, a.base);
+        match a.offset {
+            Operand::Absent => {}
+            Operand::Small(n) => {
+                self.out.byte(b'+');
+                self.out.signed(n);
+            }
+            offset => {
+                self.out.byte(b'+');
+                self.nested(pool, body, offset);
+            }
+        }
+        self.out.byte(b']');
+    }
+
+    #[inline(never)]
+    fn nested_address(&mut self, pool: &OperandPool, body: Option<&Body>, a: &Address) {
+        let mark = self.todo.len();
+        self.push_address(a);
+        self.run(pool, body, mark);
+    }
+
+    #[inline]
+    fn operand_flat(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+        match operand {
+            Operand::Reg(reg) => self.register(body, reg),
+            _ => self.nested(pool, body, operand),
+        }
+    }
+
+    /// Any operand, with its parts.
+    #[inline(never)]
+    fn nested(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+        let mark = self.todo.len();
+        self.todo.push(Todo::Operand(operand));
+        self.run(pool, body, mark);
+    }
+
+    fn run(&mut self, pool: &OperandPool, body: Option<&Body>, mark: usize) {
+        while self.todo.len() > mark {
+            match self.todo.pop() {
+                Some(Todo::Operand(operand)) => self.one(pool, body, operand),
+                Some(Todo::Text(text)) => self.out.text(text.as_bytes()),
+                Some(Todo::Elements(list, from)) => self.elements(pool, body, list, from),
+                None => {}
+            }
+        }
+    }
+
+    /// Prints the elements of a list up to the first that has parts of its own.
+    fn elements(&mut self, pool: &OperandPool, body: Option<&Body>, list: ListId, from: u32) {
+        let all = pool.list(list);
+        let long = all.len() as u32 > LINE;
+        for (i, &element) in (from..).zip(all.get(from as usize..).unwrap_or_default()) {
+            if i > 0 {
+                self.out.byte(b',');
+            }
+            if long && i % LINE == 0 {
+                self.out.byte(b'\n');
+                self.indent(1);
+            } else if i > 0 {
+                self.out.byte(b' ');
+            }
+            match element {
+                Operand::Reg(reg) => self.register(body, reg),
+                Operand::Small(n) => self.out.signed(n),
+                Operand::Imm(_) | Operand::Symbol(_) | Operand::Sink => self.one(pool, body, element),
+                _ => {
+                    self.todo.push(Todo::Elements(list, i + 1));
+                    self.todo.push(Todo::Operand(element));
+                    return;
+                }
+            }
+        }
+        if long {
+            self.out.byte(b'\n');
+        }
+    }
+
+    fn push_address(&mut self, a: &Address) {
+        let (open, middle, close) = match a.form {
+            AddressForm::Bracketed => ("[", "+", "]"),
+            AddressForm::Unified => ("[", "+", "].unified"),
+            AddressForm::Indexed => ("", "[", "]"),
+            _ => ("", "+", ""),
+        };
+        self.todo.push(Todo::Text(close));
+        if a.offset != Operand::Absent {
+            self.todo.push(Todo::Operand(a.offset));
+            self.todo.push(Todo::Text(middle));
+        }
+        self.todo.push(Todo::Operand(a.base));
+        self.todo.push(Todo::Text(open));
+    }
+
+    fn push_list(&mut self, open: u8, list: ListId, close: &'static str) {
+        self.out.byte(open);
+        self.todo.push(Todo::Text(close));
+        self.todo.push(Todo::Elements(list, 0));
+    }
+
+    /// Two operands with something between and behind them.
+    fn push_pair(&mut self, pair: (Operand, Operand), middle: &'static str, end: &'static str) {
+        self.todo.push(Todo::Text(end));
+        self.todo.push(Todo::Operand(pair.1));
+        self.todo.push(Todo::Text(middle));
+        self.todo.push(Todo::Operand(pair.0));
+    }
+
+    fn numbered(&mut self, name: NameId, number: Option<u32>) {
+        self.name(name);
+        if let Some(n) = number {
+            self.out.unsigned(n);
+        }
+    }
+
+    fn one(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+        match operand {
+            Operand::Reg(reg) => self.register(body, reg),
+            Operand::Special(special) => self.out.text(special.text().as_bytes()),
+            Operand::Small(n) => self.out.signed(n),
+            Operand::Imm(id) => {
+                if let Some(immediate) = pool.immediate(id) {
+                    self.name(immediate.text);
+                }
+            }
+            Operand::Symbol(id) => {
+                if let Some(symbol) = self.module.symbols.get(id) {
+                    self.numbered(symbol.name, symbol.number);
+                }
+            }
+            Operand::Var(id) => {
+                if let Some(var) = body.and_then(|b| b.vars.get(id)) {
+                    self.numbered(var.name, var.number);
+                }
+            }
+            Operand::Label(id) => {
+                if let Some(label) = body.and_then(|b| b.labels.get(id)) {
+                    self.name(label.name);
+                }
+            }
+            Operand::Name(name) | Operand::Str(name) | Operand::Section(name) => self.name(name),
+            Operand::Address(id) => {
+                if let Some(a) = pool.address(id) {
+                    self.push_address(a);
+                }
+            }
+            Operand::Bracket(list) => self.push_list(b'[', list, "]"),
+            Operand::Vector(list) => self.push_list(b'{', list, "}"),
+            Operand::List(list) => self.push_list(b'(', list, ")"),
+            Operand::Pair(at) => self.push_pair(pool.pair(at), "|", ""),
+            Operand::Masked(at) => self.push_pair(pool.pair(at), "(", ")"),
+            Operand::Difference(at) => self.push_pair(pool.pair(at), "-", ""),
+            Operand::Range(at) => self.push_pair(pool.pair(at), "<", ">"),
+            Operand::Field(at) => self.push_pair(pool.pair(at), " = ", ""),
+            Operand::Not(at) | Operand::Neg(at) => {
+                self.out.byte(if matches!(operand, Operand::Not(_)) { b'!' } else { b'-' });
+                self.todo.push(Todo::Operand(pool.get(at)));
+            }
+            Operand::Lane(selector, at) => {
+                // Only names have components, so this ends.
+                self.one(pool, body, pool.get(at));
+                self.out.byte(b'.');
+                selector.write(|b| self.out.byte(b));
+            }
+            Operand::Generic(at) => {
+                self.out.text(b"generic(");
+                self.todo.push(Todo::Text(")"));
+                self.todo.push(Todo::Operand(pool.get(at)));
+            }
+            Operand::Sink => self.out.byte(b'_'),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A buffer before the sink, with short copies of fixed length for what is printed most.
+
+use alloc::vec::Vec;
+
+use crate::sink::Sink;
+
+/// Bytes gathered before the sink sees them.
+const ROOM: usize = 1 << 15;
+
+/// A text of at most sixteen bytes, padded, so that it is copied without a loop.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Short {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Short {
+    pub(crate) fn new(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Some(Self { bytes, len: text.len() as u8 })
+    }
+}
+
+pub(crate) struct Out<'a, S: Sink> {
+    sink: &'a mut S,
+    buffer: Vec<u8>,
+    len: usize,
+    failed: Option<S::Error>,
+}
+
+impl<'a, S: Sink> Out<'a, S> {
+    pub(crate) fn new(sink: &'a mut S) -> Self {
+        Self { sink, buffer: alloc::vec![0; ROOM], len: 0, failed: None }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), S::Error> {
+        self.flush();
+        match self.failed {
+            None => Ok(()),
+            Some(e) => Err(e),
+        }
+    }
+
+    #[inline(never)]
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            if let Err(e) = self.sink.put(&self.buffer[..self.len]) {
+                self.failed = Some(e);
+            }
+        }
+        self.len = 0;
+    }
+
+    #[inline(always)]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        if self.len >= self.buffer.len() {
+            self.flush();
+        }
+        self.buffer[self.len] = byte;
+        self.len += 1;
+    }
+
+    /// Sixteen bytes of room, after which `len` of them count.
+    #[inline(always)]
+    fn fixed(&mut self, bytes: &[u8; 16], len: usize) {
+        if self.len + 16 > self.buffer.len() {
+            self.flush();
+        }
+        if let Some(room) = self.buffer.get_mut(self.len..self.len + 16) {
+            room.copy_from_slice(bytes);
+        }
+        self.len += len;
+    }
+
+    #[inline(always)]
+    pub(crate) fn short(&mut self, text: &Short) {
+        self.fixed(&text.bytes, text.len as usize);
+    }
+
+    /// A text that may stand before others in one buffer: where sixteen bytes can be read, a short
+    /// one is copied at once.
+    #[inline]
+    pub(crate) fn text_in(&mut self, all: &[u8], start: usize, len: usize) {
+        if len <= 16 {
+            if let Some(chunk) = all.get(start..).and_then(|t| t.first_chunk::<16>()) {
+                return self.fixed(chunk, len);
+            }
+        }
+        self.text(all.get(start..start + len).unwrap_or_default());
+    }
+
+    #[inline]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        if text.len() > self.buffer.len() - self.len {
+            self.flush();
+            if text.len() > self.buffer.len() {
+                if self.failed.is_none() {
+                    if let Err(e) = self.sink.put(text) {
+                        self.failed = Some(e);
+                    }
+                }
+                return;
+            }
+        }
+        self.buffer[self.len..self.len + text.len()].copy_from_slice(text);
+        self.len += text.len();
+    }
+
+    #[inline(always)]
+    pub(crate) fn unsigned(&mut self, mut n: u32) {
+        if n < 10 {
+            return self.byte(b'0' + n as u8);
+        }
+        let mut digits = [0u8; 16];
+        let mut at = 10;
+        while n > 0 {
+            at -= 1;
+            digits[at] = b'0' + (n % 10) as u8;
+            n /= 10;
+        }
+        let mut bytes = [0u8; 16];
+        bytes[..10 - at].copy_from_slice(&digits[at..10]);
+        self.fixed(&bytes, 10 - at);
+    }
+
+    #[inline(always)]
+    pub(crate) fn signed(&mut self, n: i32) {
+        if n < 0 {
+            self.byte(b'-');
+        }
+        self.unsigned(n.unsigned_abs());
+    }
+}
