@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Regenerate compiled/ from src/.
 
-usage: build.py [nvcc] [triton] [llvm] [--force]        (default: all three; files that exist are kept)
+usage: build.py [nvcc] [nvrtc] [triton] [llvm] [--force]        (default: all; files that exist are kept)
 
 Everything is staged under /src (or $CORPUS_ROOT), so that the paths inside the results are neutral:
   /src/cuda/tk   the CUDA 13.2 compiler:  pip install --target ... nvidia-cuda-nvcc==13.2.78 nvidia-nvvm==13.2.*
                  nvidia-cuda-crt==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-cccl==13.2.*   (folder nvidia/cu13)
   /src/venv      a virtual environment with triton
+  /src/nvrtc/*   one older runtime compiler each (nvidia-cuda-nvrtc-cu11==11.8.89, -cu12==12.2.140, -cu12==12.6.85)
 llc, llc-19, llc-22 and clang-22 are Debian packages (llvm, llvm-19, llvm-22, clang-22); missing ones are skipped.
 """
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +44,7 @@ def make(out, cmd, **kw):
         print("FAILED", out.name, (p.stderr + p.stdout).strip()[:300])
         return
     data = tmp.read_bytes()
-    assert str(HERE).encode() not in data and b"/root" not in data and b"/tmp" not in data, out
+    assert not any(str(d).encode() in data for d in (HERE, Path.home(), tempfile.gettempdir())), out
     out.write_bytes(data)
     print(f"{len(data):9} {out.relative_to(HERE)}", flush=True)
 
@@ -73,7 +75,8 @@ def nvcc():
 
     many("empty", "O3", "sm_75 sm_90a sm_100f sm_121a")
     many("vecadd", "O3", "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121 sm_120f")
-    many("reduce sort", "O3", "sm_75 sm_120")
+    many("reduce", "O3", "sm_75 sm_120")
+    many("sort", "O3", "sm_75")
     many("calls globals", "O3", "sm_75 sm_90 sm_120")
     many("atomics math", "O3", "sm_75 sm_100")
     many("texture", "O3", "sm_80 sm_120a")
@@ -84,7 +87,8 @@ def nvcc():
     many("nbody", "O3", "sm_86 sm_110a")
     many("vecadd nbody", "G", "sm_75 sm_90a sm_120", "-G")
     many("calls", "G", "sm_89", "-G")
-    many("vecadd nbody reduce matrix", "lineinfo", "sm_80 sm_100f", "-lineinfo")
+    many("vecadd nbody reduce", "lineinfo", "sm_80 sm_100f", "-lineinfo")
+    many("matrix", "lineinfo", "sm_100f", "-lineinfo")
     many("reduce nbody vecadd", "O0", "sm_75", "-Xcicc", "-O0")
     many("math nbody", "fast", "sm_90", "--use_fast_math")
     many("math", "strict", "sm_86", "-fmad=false", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
@@ -92,9 +96,21 @@ def nvcc():
     many("rdc", "rdcG", "sm_90", "-rdc=true", "-G")
     many("calls globals", "rdc", "sm_103", "-rdc=true")
     many("vecadd reduce", "regs", "sm_80", "-maxrregcount=32", "-default-stream=per-thread")
-    many("cub_algorithms", "O3", "sm_90")
     many("thrust_algorithms", "O3", "sm_75")
     many("cub_algorithms", "big", "sm_80", "-DBIG")
+
+
+def nvrtc():
+    src = stage("cuda")
+    shutil.copy(HERE / "src" / "nvrtc.py", src)
+    for package, tag in (("cu11==11.8.89", "nvrtc118"), ("cu12==12.2.140", "nvrtc122"), ("cu12==12.6.85", "nvrtc126")):
+        to = ROOT / "nvrtc" / tag
+        if not to.exists():
+            subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(to), f"nvidia-cuda-nvrtc-{package}"], check=True)
+        folder = to / "nvidia" / "cuda_nvrtc" / "lib"
+        lib = next(f for f in folder.glob("libnvrtc.so*"))
+        env = dict(os.environ, LD_LIBRARY_PATH=str(folder))
+        subprocess.run([sys.executable, "nvrtc.py", str(lib), tag, str(HERE / "compiled" / "nvcc")], cwd=src, env=env, check=True)
 
 
 def triton():
@@ -138,8 +154,8 @@ def llvm():
     clang("22", "sm_90", 84, "-O2", "-gline-tables-only", tag=".lines")
 
 
-wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "triton", "llvm"]
+wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm"]
 for w in wanted:
-    {"nvcc": nvcc, "triton": triton, "llvm": llvm}[w]()
+    {"nvcc": nvcc, "nvrtc": nvrtc, "triton": triton, "llvm": llvm}[w]()
 if FAILED:
     print(len(FAILED), "failed:", *FAILED)

@@ -29,7 +29,7 @@ def header(data):
     """The texts after .version and .target, comments removed."""
     text = COMMENT.sub(b" ", data[:20_000])
     version = re.search(rb"\.version\s+([0-9.]+)", text)
-    target = re.search(rb"\.target\s+([^\s,]+(?:\s*,\s*[^\s,]+)*)", text)
+    target = re.search(rb"\.target\s+([^\s,;]+(?:\s*,\s*[^\s,;]+)*)", text)
     return (version.group(1).decode("latin-1") if version else "-",
             re.sub(r"\s*,\s*", ", ", target.group(1).decode("latin-1")) if target else "-")
 
@@ -51,7 +51,7 @@ def run(ptxas, *args):
 def first_message(text):
     """(line or None, text) of the first error, else of the first warning."""
     for kind in (r"error|fatal", r"warning"):
-        for line in text.splitlines():
+        for line in text.split("\n"):
             m = re.match(r"ptxas \S+, line (\d+); (?:%s)\s*: (.*)" % kind, line)
             if m:
                 return int(m.group(1)), ("warning: " if kind == "warning" else "") + m.group(2)
@@ -69,6 +69,8 @@ def judge(ptxas, path, data):
         f.write_bytes(data)
         name = str(f)
         code, out = run(ptxas, f"-arch=compute_{arch}", name)
+        if code and "--compile-only" in out:
+            code, out = run(ptxas, f"-arch=compute_{arch}", "-c", name)
         verdict = "error" if code else "ok"
         line, text = first_message(out)
         codegen = "-"
@@ -82,9 +84,8 @@ def judge(ptxas, path, data):
                     codegen = "ok -c"
             if codegen != "ok" and verdict == "ok":
                 line, text = first_message(out2)
-            if codegen == "ok" and verdict == "error":  # an option such as -c may be wanted
-                codegen = "ok"
-        text = text.replace(name, path.name).replace(tmp, "").replace("\t", " ")
+        text = text.replace(name, path.name).replace(tmp, "")
+        text = re.sub(r"[^ -~]", "?", text)
     message = (f"line {line}: " if line else "") + text
     return [version, target, f"compute_{arch}", verdict, codegen, message]
 
@@ -103,7 +104,7 @@ def main():
     def one(p):
         data = p.read_bytes()
         rel = p.relative_to(HERE)
-        key = hashlib.sha256(f"1 {release} {rel}\0".encode() + data).hexdigest()
+        key = hashlib.sha256(f"3 {release} {rel}\0".encode() + data).hexdigest()
         ans = cache.get(key) or judge(ptxas, rel, data)
         fresh[key] = ans
         return rel, data, ans
@@ -131,7 +132,7 @@ def main():
                 print(f"{rel}: {problem}: {message}")
     cache_file.write_text(json.dumps(fresh))
     head = "path\tbytes\tversion\ttarget\tptxas\tarch\tverdict\tcodegen\tmessage\n"
-    (HERE / "INDEX.tsv").write_text(head + "".join("\t".join(r) + "\n" for r in rows), encoding="latin-1")
+    (HERE / "INDEX.tsv").write_text(head + "".join("\t".join(r) + "\n" for r in rows))
     print(f"{len(rows)} files, {sum(int(r[1]) for r in rows)} bytes, {bad} surprises")
     sys.exit(1 if check and bad else 0)
 

@@ -171,7 +171,7 @@ JOBS = [
      const(D=64, BM=64, BN=32, CAUSAL=True), {"num_warps": 4, "num_stages": 2}, (80, 90, 100)),
     ("attention_full", attention, dict(q_ptr="*bf16", k_ptr="*bf16", v_ptr="*bf16", o_ptr="*bf16", scale="fp32", seq="i32"),
      const(D=32, BM=64, BN=64, CAUSAL=False), {"num_warps": 4, "num_stages": 2}, (86, 120)),
-    ("scans", scans, dict(x_ptr="*fp32", o_ptr="*fp32"), const(BLOCK=256), {}, (75, 90)),
+    ("scans", scans, dict(x_ptr="*fp32", o_ptr="*fp32"), const(BLOCK=256), {}, (75,)),
     ("counters", counters, dict(x_ptr="*i32", c_ptr="*i32", f_ptr="*fp32", n="i32"), const(BLOCK=256), {}, (70, 89, 100)),
     ("random_walk", random_walk, dict(o_ptr="*fp32", seed="i32"), const(BLOCK=128), {}, (80,)),
     ("narrow", narrow, dict(x_ptr="*fp32", a_ptr="*fp8e5", b_ptr="*bf16", c_ptr="*i8"), const(BLOCK=128), {}, (80, 90, 121)),
