@@ -7,7 +7,7 @@ use crate::entity::{EntityId, PrimaryMap, take_exact};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
 use crate::{
-    DeclId, DirectiveId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId, RegDeclId,
+    DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId, RegDeclId,
     RegId, ScopeId, SigId, Span, StmtId, VarId,
 };
 
@@ -29,6 +29,8 @@ pub enum Statement {
     Open(ScopeId),
     /// `}` of an inner scope.
     Close(ScopeId),
+    /// The declaration of a function inside another one.
+    Function(FuncId),
     /// Something that was not understood.
     Opaque(OpaqueId),
 }

@@ -311,6 +311,9 @@ impl<'m> Comparison<'m> {
             (Statement::Prototype(a), Statement::Prototype(b)) => {
                 self.interface(&l.prototypes[a].interface, &r.prototypes[b].interface)
             }
+            (Statement::Function(a), Statement::Function(b)) => {
+                self.function(&self.left.functions[a], &self.right.functions[b])
+            }
             (Statement::Opaque(_), Statement::Opaque(_)) => self.texts(),
             // Labels and scopes have the same ids; their tables are compared whole.
             _ => same(x, y, "statements"),

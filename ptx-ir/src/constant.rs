@@ -361,23 +361,26 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<(), Failure> {
         let (end, _) = scan_number(self.src, self.pos);
         let span = Span::at(self.pos, end);
-        let value = number_value(span.of(self.src));
-        let alone = self.ops.is_empty() && self.values.is_empty();
         self.take(end - self.pos);
-        match value {
-            Ok(NumberValue::Single(_) | NumberValue::Double(_))
-                if !alone && self.exact(span) =>
-            {
-                self.values.push(ConstValue::INVALID);
-                self.fail(ConstError::Types, span);
-            }
-            Ok(value) => self.values.push(value.into()),
-            Err(e) => {
-                self.values.push(ConstValue::INVALID);
-                self.fail(ConstError::Number(e), span);
-            }
+        let value = match number_value(span.of(self.src)) {
+            Ok(_) if self.exact(span) && self.has_operator() => Err(ConstError::Types),
+            Ok(value) => Ok(value.into()),
+            Err(e) => Err(ConstError::Number(e)),
+        };
+        self.values.push(value.unwrap_or(ConstValue::INVALID));
+        if let Err(e) = value {
+            self.fail(e, span);
         }
         Ok(())
+    }
+
+    /// Whether an operator stands before or behind the operand just taken.
+    fn has_operator(&self) -> bool {
+        let mut seen = Trivia::default();
+        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        self.ops.iter().any(|(op, _)| *op != Op::Paren)
+            || peek(self.src, next) == b'?'
+            || Op::binary(self.src, next).is_some()
     }
 
     /// Whether the literal is one of `0f…`, `0d…`, which take no operator.

@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::lex::{Lexer, TokenKind};
+use crate::lex::Lexer;
 use crate::{Body, EntityId, Item, Module, Span};
 
 /// A violation: the place, from the start of the source, and what is wrong there.
@@ -53,24 +53,14 @@ impl Walk<'_> {
     /// Everything from the last statement up to `end` has to be trivia.
     fn gap(&mut self, end: u32) -> Result<(), Violation> {
         let gap = Span::new(self.at, end);
-        let start = self.at;
-        // Lexing from the start of the line keeps `#` lines and a byte order mark what they are.
         let bytes = gap.of(self.source);
-        if bytes.iter().all(|b| b" \t\r\n\x0c".contains(b)) {
-            return Ok(());
-        }
-        let line = self.source[..start as usize].iter().rposition(|&b| b == b'\n');
-        let before = start - line.map_or(0, |i| i as u32 + 1);
-        for token in Lexer::new(bytes) {
-            let marker = token.kind == TokenKind::BadLine || token.kind == TokenKind::LineMarker;
-            let at = token.span.shifted(start);
-            let first_line = !gap_has_newline(bytes, token.span.start);
-            if !token.kind.is_trivia() || (marker && first_line && before > 0 && start > 0) {
+        match Lexer::new(bytes).find(|t| !t.kind.is_trivia()) {
+            None => Ok(()),
+            Some(token) => {
                 let message = String::from("a token between two statements");
-                return Err(Violation { span: at, message });
+                Err(Violation { span: token.span.shifted(self.at), message })
             }
         }
-        Ok(())
     }
 
     fn body(&mut self, body: &Body, item: Span) -> Result<(), Violation> {
@@ -94,8 +84,4 @@ impl Walk<'_> {
         }
         inner.gap(close.max(inner.at))
     }
-}
-
-fn gap_has_newline(gap: &[u8], before: u32) -> bool {
-    gap[..before as usize].contains(&b'\n')
 }

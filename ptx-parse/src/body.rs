@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{
-    Body, Code, Diagnostic, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement,
+    Body, Code, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement,
 };
-use ptx_isa::{Directive, Opcode};
+use ptx_isa::Directive;
 
-use crate::parser::{Parser, SigFacts, Step};
+use crate::parser::{Parser, Step};
 
 /// How reading a body ended.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -61,7 +61,12 @@ impl Parser<'_> {
                 b'@' => self.guarded(start),
                 b'.' => {
                     if self.begins_item() {
-                        return BodyEnd::Missing;
+                        if !self.is_declaration() {
+                            return BodyEnd::Missing;
+                        }
+                        let step = self.inner_function(start);
+                        self.finish_statement(start, step);
+                        continue;
                     }
                     let step = self.body_directive(start);
                     self.finish_statement(start, step);
@@ -157,6 +162,16 @@ impl Parser<'_> {
         let mark = self.scratch.len();
         let step = self.guard().and_then(|negated| {
             self.blanks();
+            if self.peek() == b'{' {
+                // The block is read on its own; only the guard is wrong.
+                let end = self.last;
+                let message = String::from("a block cannot be guarded");
+                let d = self.error(Code::UnexpectedToken, start, end, message);
+                self.report(d.with_help("guard each instruction, or branch around the block"));
+                self.scratch.truncate(mark);
+                self.opaque_statement(start, end);
+                return Ok(());
+            }
             if !self.at_ident() {
                 return Err(self.unexpected("an instruction behind the guard"));
             }
@@ -186,6 +201,11 @@ impl Parser<'_> {
 
     #[inline(always)]
     fn instruction_or_label(&mut self, start: usize) {
+        if let Some(sig) = self.known_mnemonic() {
+            let mark = self.scratch.len();
+            let step = self.operands(start, mark, sig, None);
+            return self.finish_statement(start, step);
+        }
         if !self.at_ident() {
             let d = self.unexpected("a statement");
             return self.fail_statement(start, d);
@@ -227,7 +247,22 @@ impl Parser<'_> {
     /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
     #[inline(always)]
     fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> Step<()> {
-        let sig = self.mnemonic()?;
+        let sig = match self.known_mnemonic() {
+            Some(sig) => sig,
+            None => self.mnemonic()?,
+        };
+        self.operands(start, mark, sig, guard)
+    }
+
+    /// Reads the operands of an instruction and its `;`.
+    #[inline(always)]
+    fn operands(
+        &mut self,
+        start: usize,
+        mark: usize,
+        sig: SigId,
+        guard: Option<bool>,
+    ) -> Step<()> {
         let lists = self.takes_lists(sig);
         if self.eat(b';') {
             self.push_instruction(start, mark, sig, guard);
@@ -265,109 +300,18 @@ impl Parser<'_> {
         self.push(Statement::Inst(id), start, self.last);
     }
 
-    /// The mnemonic that begins here.
-    #[inline(always)]
-    fn mnemonic(&mut self) -> Step<SigId> {
-        let start = self.pos;
-        let mut end = scan::ident_end(self.src, start);
-        while scan::peek(self.src, end) == b'.' && is(scan::peek(self.src, end + 1), class::WORD) {
-            end = scan::dot_word_end(self.src, end);
-        }
-        self.pos = end;
-        self.last = end;
-        let mut sig = self.module.signatures.intern_at(&self.src[start..end], start as u32);
-        if matches!(self.peek(), 0..=b' ' | b'/') {
-            self.blanks();
-            if self.peek() == b'.' {
-                sig = self.spaced_mnemonic(start, end)?;
-            }
-        }
-        if !self.is_known(sig) {
-            self.unknown_words(sig, start);
-        }
-        Ok(sig)
-    }
-
-    /// A mnemonic with blanks before some of its dots: they are joined.
-    #[cold]
-    fn spaced_mnemonic(&mut self, start: usize, end: usize) -> Step<SigId> {
-        let mut text = self.src[start..end].to_vec();
-        while let Some(word) = self.dot_word() {
-            text.extend_from_slice(word);
-            self.take(word.len());
-        }
-        if self.peek() == b'.' {
-            return Err(self.unexpected("a modifier"));
-        }
-        Ok(self.module.signatures.intern(&text))
-    }
-
-    /// Whether the instruction takes argument lists in parentheses.
-    #[inline]
-    fn takes_lists(&self, sig: SigId) -> bool {
-        self.sig_facts.get(sig.index()).is_some_and(|f| f.lists)
-    }
-
-    #[inline]
-    fn is_known(&mut self, sig: SigId) -> bool {
-        match self.sig_facts.get(sig.index()) {
-            Some(facts) => facts.known,
-            None => self.learn(sig),
-        }
-    }
-
-    #[cold]
-    fn learn(&mut self, sig: SigId) -> bool {
-        let signature = self.module.signatures.get(sig);
-        let lists = signature.opcode().is_some_and(takes_lists);
-        let known = signature.is_known();
-        self.sig_facts.push(SigFacts { known, lists });
-        known
-    }
-
-    /// Reports the words of a mnemonic that PTX does not know.
-    #[cold]
-    fn unknown_words(&mut self, sig: SigId, start: usize) {
-        let signature = self.module.signatures.get(sig);
-        let opcode = signature.opcode_text();
-        if signature.opcode().is_none() {
-            let end = start + opcode.len();
-            let nearest = crate::suggest::opcode(opcode);
-            let mut d = Diagnostic::error(
-                Code::UnknownOpcode,
-                Span::at(start, end),
-                format!("`{opcode}` is no instruction of PTX"),
-            );
-            d.severity = self.unknown;
-            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
-            return self.report(d);
-        }
-        let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
-        let found: alloc::vec::Vec<_> =
-            unknown.map(|&w| (w, String::from(signature.word_text(w)))).collect();
-        // Places in the source: words stand there in order, perhaps with blanks between.
-        let mut from = start + opcode.len();
-        for (word, text) in found {
-            let at = self.src[from..]
-                .windows(text.len())
-                .position(|w| w == text.as_bytes())
-                .map_or(start + word.start as usize, |i| from + i);
-            from = at + text.len();
-            let nearest = crate::suggest::modifier(&text);
-            let mut d = Diagnostic::error(
-                Code::UnknownModifier,
-                Span::at(at, from),
-                format!("`{text}` is no modifier of PTX"),
-            );
-            d.severity = self.unknown;
-            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
-            self.report(d);
-            break;
-        }
-    }
-
     /// Whether a function or another item of the module begins at this dot.
+    #[inline]
     fn begins_item(&mut self) -> bool {
+        // `.entry`, `.extern`, `.func`, `.visible`, `.weak`, `.common`
+        if !matches!(self.peek_at(1), b'e' | b'f' | b'v' | b'w' | b'c') {
+            return false;
+        }
+        self.begins_item_slow()
+    }
+
+    #[inline(never)]
+    fn begins_item_slow(&mut self) -> bool {
         let mark = (self.pos, self.trivia);
         let mut item = false;
         while let Some(word) = self.dot_word() {
@@ -385,9 +329,4 @@ impl Parser<'_> {
         (self.pos, self.trivia) = mark;
         item
     }
-}
-
-// SHIM until the table says it.
-fn takes_lists(opcode: Opcode) -> bool {
-    opcode.text() == "call"
 }

@@ -93,6 +93,10 @@ impl Parser<'_> {
         self.declarations().decls.push(decl);
         let start = self.declarations().declarators.len() as u32;
         let mut len = 0;
+        // Not even one name is needed.
+        if self.eat(b';') {
+            return Ok(id);
+        }
         let names = loop {
             if let Err(e) = self.declarator(id, &decl) {
                 break Err(e);
@@ -132,11 +136,17 @@ impl Parser<'_> {
             match Directive::from_text(word) {
                 Some(Directive::Align) => {
                     self.take(word.len());
-                    s.align = self.constant()?;
+                    s.align = self.integer()?;
                 }
                 Some(Directive::Attribute) => {
                     self.take(word.len());
-                    s.attributes = self.attributes()?;
+                    let more = self.attributes()?;
+                    // Lists written one behind the other stand so in the table.
+                    if s.attributes.len == 0 {
+                        s.attributes = more;
+                    } else {
+                        s.attributes.len += more.len;
+                    }
                 }
                 Some(d) if linkage(d).is_some() && s.linkage.is_none() => {
                     self.take(word.len());
@@ -203,9 +213,8 @@ impl Parser<'_> {
         let mut count = Operand::Absent;
         let mut range = None;
         if self.eat(b'<') {
-            let (digits, _) = (self.pos, ());
-            self.number_arg()?;
-            count = self.scratch.pop().unwrap_or(Operand::Absent);
+            let digits = self.pos;
+            count = self.size()?;
             range = Some(self.count_value(count, digits)?);
             self.expect(b'>', "`>`")?;
         }
@@ -332,11 +341,27 @@ impl Parser<'_> {
         let mark = self.scratch.len();
         self.blanks();
         while self.peek() == b'[' {
+            let open = self.pos;
             let dim = self.dimension()?;
+            if dim == Operand::Absent && self.scratch.len() > mark {
+                let message = String::from("only the first dimension can be left out");
+                return Err(self.error(Code::UnexpectedToken, open, self.pos, message));
+            }
             self.scratch.push(dim);
             self.blanks();
         }
         Ok(self.range_from(mark))
+    }
+
+    /// A literal or `WARP_SZ`; expressions are for initialisers.
+    fn size(&mut self) -> Step<Operand> {
+        self.blanks();
+        if self.at_ident() && !self.at_name() {
+            let start = self.pos;
+            let (_, end) = self.take_ident();
+            return self.integer_literal(start, end);
+        }
+        self.integer()
     }
 
     fn dimension(&mut self) -> Step<Operand> {
@@ -345,7 +370,7 @@ impl Parser<'_> {
         if self.eat(b']') {
             return Ok(Operand::Absent);
         }
-        let dim = self.constant()?;
+        let dim = self.size()?;
         self.expect(b']', "`]` behind a dimension")?;
         Ok(dim)
     }

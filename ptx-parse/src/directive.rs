@@ -2,9 +2,10 @@
 
 use alloc::format;
 use alloc::string::String;
+use ptx_ir::constant;
 use ptx_ir::lex::scan;
 use ptx_ir::{
-    Address, AddressForm, Code, Diagnostic, DirectiveStmt, NameId, Operand, Prototype, Span,
+    Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype, Span,
     Statement,
 };
 use ptx_isa::{Directive, Ending, Place};
@@ -40,9 +41,20 @@ impl Parser<'_> {
 
     /// A directive statement of a body.
     pub(crate) fn body_directive(&mut self, start: usize) -> Step<()> {
+        // Line information is every other line of some files: it is tried first.
+        let loc = Directive::Loc.text().as_bytes();
+        if self.src[start..].starts_with(loc) && matches!(self.peek_at(loc.len()), b' ' | b'\t') {
+            self.take(loc.len());
+            return self.loc(start);
+        }
         let Some(directive) = self.directive_here() else {
             return Err(self.wrong_directive("in a function"));
         };
+        if directive.is_allowed_in(Place::Label) && !self.behind_label() {
+            let message = format!("`{directive}` needs a label before it, which names it");
+            let end = self.pos + directive.text().len();
+            return Err(self.error(Code::MisplacedDirective, self.pos, end, message));
+        }
         match directive {
             Directive::Loc => {
                 self.take(directive.text().len());
@@ -71,6 +83,10 @@ impl Parser<'_> {
             }
             _ => Err(self.wrong_directive("in a function")),
         }
+    }
+
+    fn behind_label(&self) -> bool {
+        matches!(self.body.statements.values().next_back(), Some(Statement::Label(_)))
     }
 
     /// The end of a directive as the language wants it.
@@ -126,8 +142,15 @@ impl Parser<'_> {
         }
     }
 
-    /// A whole number; no expression, so that what follows is not drawn in.
+    /// An integer literal pushed as an argument.
     pub(crate) fn number_arg(&mut self) -> Step<()> {
+        let number = self.integer()?;
+        self.scratch.push(number);
+        Ok(())
+    }
+
+    /// An integer literal; no expression, as directives and dimensions take none.
+    pub(crate) fn integer(&mut self) -> Step<Operand> {
         self.blanks();
         let mut len = 0;
         let mut value = 0i32;
@@ -142,21 +165,31 @@ impl Parser<'_> {
             && next != b'.';
         if plain {
             self.take(len);
-            self.scratch.push(Operand::Small(value));
-            return Ok(());
+            return Ok(Operand::Small(value));
         }
         if self.peek().is_ascii_digit() {
             let end = self.token_end();
-            let read = ptx_ir::constant::read_expression(&self.src[..end], self.pos, 1);
-            if let (Ok(value), true) = (read.value, read.end == end) {
-                let text = self.intern(self.pos, end);
-                self.take(end - self.pos);
-                let id = self.pool().add_immediate(ptx_ir::Immediate { text, value });
-                self.scratch.push(Operand::Imm(id));
-                return Ok(());
-            }
+            return self.integer_literal(self.pos, end);
         }
         Err(self.unexpected("a whole number"))
+    }
+
+    /// The literal at `start..end`, which may have a sign before it.
+    pub(crate) fn integer_literal(&mut self, start: usize, end: usize) -> Step<Operand> {
+        let read = constant::read_expression(&self.src[..end], start, 1);
+        match read.value {
+            Ok(value) if read.end == end && value.as_int().is_some() => {
+                let text = self.intern(start, end);
+                self.pos = end;
+                self.last = end;
+                Ok(Operand::Imm(self.pool().add_immediate(Immediate { text, value })))
+            }
+            Err((error, span)) => Err(self.constant_error(error, span)),
+            Ok(_) => {
+                self.pos = start;
+                Err(self.unexpected("a whole number"))
+            }
+        }
     }
 
     fn string_arg(&mut self) -> Step<()> {
@@ -194,10 +227,7 @@ impl Parser<'_> {
             let (start, end) = self.ident("a name")?;
             if self.eat_ahead(b'<') {
                 let name = self.intern(start, end);
-                let mark = self.scratch.len();
-                self.number_arg()?;
-                let count = self.scratch.pop().unwrap_or(Operand::Absent);
-                debug_assert_eq!(mark, self.scratch.len());
+                let count = self.integer()?;
                 self.expect(b'>', "`>`")?;
                 let at = self.pool().extend(&[Operand::Name(name), count]).at(0);
                 self.scratch.push(Operand::Range(at));
@@ -291,10 +321,7 @@ impl Parser<'_> {
             }
         };
         if self.eat_ahead(b'+') {
-            let mark = self.scratch.len();
-            self.number_arg()?;
-            let offset = self.scratch.pop().unwrap_or(Operand::Absent);
-            debug_assert_eq!(mark, self.scratch.len());
+            let offset = self.integer()?;
             let form = AddressForm::Bare;
             return Ok(Operand::Address(self.pool().add_address(Address { base, offset, form })));
         }

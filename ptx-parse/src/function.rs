@@ -3,8 +3,9 @@
 use alloc::format;
 use ptx_ir::{
     Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item, NameId, Origin, Param,
-    Pointer, ScopeId, Span, Symbol, SymbolId, SymbolKind, TableRange, TypeName, Var,
+    Pointer, ScopeId, Span, Statement, Symbol, SymbolId, SymbolKind, TableRange, TypeName, Var,
 };
+use ptx_ir::lex::Lexer;
 use ptx_isa::{Directive, Place, StateSpace};
 
 use crate::declaration::{Specifiers, linkage, space};
@@ -39,29 +40,71 @@ impl Parser<'_> {
         self.define(start, Function { raw_header: true, ..Function::EMPTY });
     }
 
+    /// Whether the function that begins here is only declared: its `;` comes before a brace.
+    pub(crate) fn is_declaration(&self) -> bool {
+        let rest = &self.src[self.pos..];
+        Lexer::new(rest)
+            .map(|t| t.span.of(rest))
+            .find(|t| matches!(*t, b";" | b"{" | b"}"))
+            .is_some_and(|t| t == b";")
+    }
+
+    /// The declaration of a function inside a body. It belongs to the tables of the module.
+    pub(crate) fn inner_function(&mut self, start: usize) -> Step<()> {
+        let mut function = Function::EMPTY;
+        let id = self.module.functions.next_id();
+        let depth = self.names.depth();
+        (self.in_body, self.in_inner_function) = (false, true);
+        let step = self.header(id, &mut function, &mut (start, start));
+        (self.in_body, self.in_inner_function) = (true, false);
+        self.binds_params = true;
+        if self.names.depth() > depth {
+            self.names.close_scope();
+        }
+        step?;
+        if !self.eat(b';') {
+            self.missing_semicolon("`;`")?;
+        }
+        self.module.functions.push(function);
+        self.push(Statement::Function(id), start, self.last);
+        Ok(())
+    }
+
     /// Reads the body, or the `;` in its place; the scope of the parameters is open.
     fn define(&mut self, start: usize, mut function: Function) {
+        if !self.peek_body() && !function.raw_header && !self.eat_ahead(b';') {
+            if let Err(d) = self.missing_end() {
+                self.report(*d);
+                function.raw_header = true;
+                self.skip_header(start);
+            }
+        }
         let comment = self.trivia.comment;
         if self.peek_body() {
             self.in_body = true;
             let body = self.body();
             function.body = Some(self.module.bodies.push(body));
+            // What was declared inside goes on as a name of the module.
+            for (name, symbol, at) in core::mem::take(&mut self.late_symbols) {
+                if self.names.find(name).is_none() {
+                    self.names.bind(name, Meaning::Symbol(symbol), at);
+                }
+            }
         } else {
             // A declaration: nothing can mention its parameters.
             self.close_scope(ScopeId::new(0));
             self.settle_labels();
             self.body.clear();
-            if !function.raw_header && !self.eat(b';') {
-                if let Err(d) = self.missing_semicolon("`{` or `;`") {
-                    self.report(*d);
-                    function.raw_header = true;
-                    self.skip_header(start);
-                }
-            }
         }
         let id = self.module.functions.push(function);
         let origin = Origin::new(Span::at(start, self.last.max(start)), comment);
         self.module.push_item(Item::Function(id), origin);
+    }
+
+    /// A declaration without its `;`, if the next item begins here.
+    fn missing_end(&mut self) -> Step<()> {
+        self.blanks();
+        self.missing_semicolon("`{` or `;`")
     }
 
     fn peek_body(&mut self) -> bool {
@@ -147,7 +190,7 @@ impl Parser<'_> {
         } else {
             Ok(TableRange::default())
         };
-        self.binds_params = true;
+        self.binds_params = !self.in_inner_function;
         function.interface.returns = returns?;
         let (start, end) = self.ident("the name of the function")?;
         function.name = self.intern(start, end);
@@ -155,8 +198,14 @@ impl Parser<'_> {
         function.symbol = self.bind_function(id, function.name, start);
         // Results and parameters belong to the scope of the body, under the function's own name.
         self.names.open_scope();
-        self.bind_returns(first);
-        self.params_and_directives(&mut function.interface, &[Place::Entry, Place::Func])
+        if self.binds_params {
+            self.bind_returns(first);
+        }
+        let place = match function.kind {
+            FunctionKind::Entry => Place::Entry,
+            FunctionKind::Func => Place::Func,
+        };
+        self.params_and_directives(&mut function.interface, place)
     }
 
     /// Binds the results, which stand before the function's name.
@@ -195,20 +244,20 @@ impl Parser<'_> {
             return Err(self.unexpected("`_` in place of the function's name"));
         }
         self.take(1);
-        self.params_and_directives(interface, &[Place::Prototype])
+        self.params_and_directives(interface, Place::Prototype)
     }
 
-    fn params_and_directives(&mut self, interface: &mut Interface, places: &[Place]) -> Step<()> {
+    fn params_and_directives(&mut self, interface: &mut Interface, place: Place) -> Step<()> {
         if self.eat_ahead(b'(') {
             self.pos -= 1;
             interface.has_params = true;
             interface.params = self.params()?;
         }
-        self.interface_directives(interface, places)
+        self.interface_directives(interface, place)
     }
 
     /// Directives between the parameters and the body.
-    fn interface_directives(&mut self, interface: &mut Interface, places: &[Place]) -> Step<()> {
+    fn interface_directives(&mut self, interface: &mut Interface, place: Place) -> Step<()> {
         let start = self.module.interface_directives.len() as u32;
         let mut len = 0;
         loop {
@@ -221,7 +270,7 @@ impl Parser<'_> {
             let Some(directive) = self.directive_here() else {
                 return Err(self.wrong_directive("here"));
             };
-            if !places.iter().any(|&p| directive.is_allowed_in(p)) {
+            if !directive.is_allowed_in(place) {
                 if directive.is_allowed_in(Place::Module) || linkage(directive).is_some() {
                     // The next item: the end of this one is missing.
                     (self.pos, self.trivia) = mark;
@@ -317,7 +366,7 @@ impl Parser<'_> {
                 pointer.space = Some(found);
             } else if Directive::from_text(word) == Some(Directive::Align) {
                 self.take(word.len());
-                pointer.align = self.constant()?;
+                pointer.align = self.integer()?;
             } else {
                 break;
             }
@@ -333,6 +382,9 @@ impl Parser<'_> {
         let kind = SymbolKind::Function(id);
         let symbol = self.module.symbols.push(Symbol { name, number: None, kind });
         self.names.bind(name, Meaning::Symbol(symbol), at);
+        if self.in_inner_function {
+            self.late_symbols.push((name, symbol, at));
+        }
         Some(symbol)
     }
 

@@ -37,7 +37,7 @@ impl Parser<'_> {
             }
             self.item();
         }
-        if self.header < HeaderState::Target {
+        if self.header < HeaderState::Target && !self.header_reported {
             self.missing_header(self.src.len());
         }
     }
@@ -128,14 +128,16 @@ impl Parser<'_> {
         match directive {
             Directive::Version | Directive::Target | Directive::AddressSize => {
                 self.take(directive.text().len());
-                let stmt = self.directive_args(directive)?;
-                self.header_directive(directive, stmt, start);
+                let step = self.directive_args(directive);
+                self.header_place(directive, start);
+                let stmt = step?;
+                self.header_value(stmt, start);
                 self.push_directive(stmt, start);
                 return Ok(());
             }
             _ => {}
         }
-        if self.header < HeaderState::Target {
+        if self.header < HeaderState::Target && !self.header_reported {
             self.missing_header(start);
         }
         self.header = HeaderState::Closed;
@@ -146,7 +148,8 @@ impl Parser<'_> {
             }
             Directive::Section => {
                 self.take(directive.text().len());
-                self.section(start)
+                self.section(start);
+                Ok(())
             }
             _ if linkage(directive).is_some() && self.is_function() => {
                 self.function(start);
@@ -222,33 +225,46 @@ impl Parser<'_> {
         let end = if at < self.src.len() { self.token_end().max(at + 1) } else { at };
         let message = format!("`{directive}` is missing before this");
         let d = Diagnostic::error(code, Span::at(at, end.min(self.src.len())), message);
-        self.report(d.with_help(format!("a module begins with `.version`, then `.target`: add `{directive} {example}`")));
-        self.header = HeaderState::Closed;
+        self.report(d.with_help(format!(
+            "a module begins with `.version`, then `.target`: add `{directive} {example}`"
+        )));
+        // The rest of the header is judged as if it had been there.
+        self.header = HeaderState::Target.min(match self.header {
+            HeaderState::Empty => HeaderState::Version,
+            _ => HeaderState::Target,
+        });
+        self.header_reported = true;
     }
 
-    fn header_directive(&mut self, directive: Directive, stmt: DirectiveStmt, start: usize) {
+    /// Checks that a header directive stands where it belongs.
+    fn header_place(&mut self, directive: Directive, start: usize) {
         let place = match directive {
             Directive::Version => HeaderState::Version,
             Directive::Target => HeaderState::Target,
             _ => HeaderState::AddressSize,
         };
-        // A `.target` may be repeated right behind the first.
-        let again = place == HeaderState::Target && self.header == HeaderState::Target;
-        let follows = place as u8 == self.header as u8 + 1;
-        if !(follows || again) {
-            let order = "`.version`, `.target`, `.address_size` stand once, in this order, before everything else";
-            if place > self.header {
+        if place as u8 > self.header as u8 + 1 && place <= HeaderState::AddressSize {
+            let optional = place == HeaderState::AddressSize && self.header == HeaderState::Target;
+            if !optional {
                 self.missing_header(start);
-            } else {
-                let message = format!("`{directive}` does not belong here");
-                let d = self.error(Code::MisplacedHeader, start, self.last, message);
-                self.report(d.with_help(order));
+                self.header = self.header.max(place);
+                return;
             }
         }
-        if self.header < place {
-            self.header = place;
+        // A `.target` may be repeated right behind the first.
+        let again = place == HeaderState::Target && self.header == HeaderState::Target;
+        if place <= self.header && !again && !self.header_reported {
+            let message = format!("`{directive}` does not belong here");
+            let d = self.error(Code::MisplacedHeader, start, self.last, message);
+            self.report(d.with_help(
+                "`.version`, `.target`, `.address_size` stand once, in this order, before everything else",
+            ));
         }
-        match directive {
+        self.header = self.header.max(place);
+    }
+
+    fn header_value(&mut self, stmt: DirectiveStmt, start: usize) {
+        match stmt.directive {
             Directive::Version => self.version(stmt, start),
             Directive::Target => self.target(stmt, start),
             _ => self.address_size(stmt, start),

@@ -8,12 +8,15 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod body;
 mod declaration;
 mod directive;
 mod function;
 mod items;
+mod mnemonic;
 mod names;
 mod operand;
 mod parser;
@@ -21,6 +24,7 @@ mod recover;
 mod resolve;
 mod section;
 mod suggest;
+mod words;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

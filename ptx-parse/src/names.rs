@@ -227,6 +227,13 @@ impl Names {
         self.long_ranges > 0
     }
 
+    /// The innermost range with this short key, if it is the one seen last in its slot.
+    #[inline(always)]
+    pub(crate) fn hinted_range(&self, key: u64) -> Option<usize> {
+        let index = (self.hints[slot(key)] as usize).wrapping_sub(1);
+        (self.ranges.get(index)?.key == key).then_some(index)
+    }
+
     /// The innermost range with this key. A long prefix has to be compared as well.
     #[inline(always)]
     pub(crate) fn find_range(&mut self, key: u64) -> Option<usize> {

@@ -16,6 +16,12 @@ impl Parser<'_> {
     /// parentheses, which otherwise open a constant expression.
     #[inline]
     pub(crate) fn operand(&mut self, lists: bool) -> Step<Operand> {
+        if let Some(register) = self.numbered_name() {
+            return match self.peek() {
+                b',' | b';' => Ok(register),
+                _ => self.after_name(register),
+            };
+        }
         let b = self.peek();
         if is(b, class::START) && self.at_ident() {
             let (start, end) = self.take_ident();
@@ -59,6 +65,12 @@ impl Parser<'_> {
     /// A name, a number, `_`, or one of them negated: what may stand in a vector.
     pub(crate) fn element(&mut self) -> Step<Operand> {
         self.blanks();
+        if let Some(register) = self.numbered_name() {
+            return match self.peek() {
+                b',' | b'}' => Ok(register),
+                _ => self.named_rest(register),
+            };
+        }
         let negation = match self.peek() {
             b'!' => Some(Operand::Not as fn(OperandRef) -> Operand),
             b'-' => Some(Operand::Neg as fn(OperandRef) -> Operand),
@@ -98,6 +110,10 @@ impl Parser<'_> {
             return self.constant();
         }
         let name = self.name_operand(start, end);
+        self.named_rest(name)
+    }
+
+    fn named_rest(&mut self, name: Operand) -> Step<Operand> {
         let name = self.component(name)?;
         self.blanks();
         match self.peek() {
@@ -157,17 +173,14 @@ impl Parser<'_> {
     fn vector(&mut self) -> Step<Operand> {
         let mark = self.scratch.len();
         self.take(1);
-        if !self.eat(b'}') {
-            loop {
-                let element = self.element()?;
-                self.scratch.push(element);
-                if self.eat(b',') {
-                    continue;
-                }
-                self.expect(b'}', "`,` or `}` in a vector")?;
+        loop {
+            let element = self.element()?;
+            self.scratch.push(element);
+            if !self.eat(b',') {
                 break;
             }
         }
+        self.expect(b'}', "`,` or `}` in a vector")?;
         Ok(Operand::Vector(self.list_from(mark)))
     }
 
@@ -240,18 +253,23 @@ impl Parser<'_> {
     #[inline]
     fn bracket_part(&mut self) -> Step<Operand> {
         self.blanks();
-        if self.at_ident() {
-            let (start, end) = self.take_ident();
-            if !self.is_constant_name(start, end) {
-                let base = self.name_operand(start, end);
-                return match self.peek() {
-                    b']' => Ok(base),
-                    b'+' => self.offset(base, AddressForm::Bare),
-                    _ => self.bracket_part_rest(base),
-                };
+        let named = match self.numbered_name() {
+            None if self.at_ident() => {
+                let (start, end) = self.take_ident();
+                if self.is_constant_name(start, end) {
+                    self.pos = start;
+                    return self.constant();
+                }
+                Some(self.name_operand(start, end))
             }
-            self.pos = start;
-            return self.constant();
+            other => other,
+        };
+        if let Some(base) = named {
+            return match self.peek() {
+                b']' => Ok(base),
+                b'+' => self.offset(base, AddressForm::Bare),
+                _ => self.bracket_part_rest(base),
+            };
         }
         match self.peek() {
             b'{' => self.vector(),
@@ -404,7 +422,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn constant_error(
+    pub(crate) fn constant_error(
         &mut self,
         error: ConstError,
         span: ptx_ir::Span,

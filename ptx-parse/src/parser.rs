@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::{
     Body, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand, OperandPool,
-    Origin, ScopeId, Severity, Span,
+    Origin, ScopeId, Severity, Span, SymbolId,
 };
 
 use crate::Parsed;
 use crate::items::HeaderState;
+use crate::mnemonic::MnemonicCache;
 use crate::names::Names;
 use crate::resolve::Forward;
 
@@ -42,8 +43,14 @@ pub(crate) struct Parser<'s> {
     /// Whether statements of `body` are being read: operands then go to its pool.
     pub(crate) in_body: bool,
     pub(crate) header: HeaderState,
+    /// Whether something missing in the header has been reported.
+    pub(crate) header_reported: bool,
     /// Whether parameters being read get a meaning in the scope.
     pub(crate) binds_params: bool,
+    /// Whether a function declared inside a body is being read.
+    pub(crate) in_inner_function: bool,
+    /// Functions declared inside the body at hand.
+    pub(crate) late_symbols: Vec<(NameId, SymbolId, usize)>,
     /// Where the names of the parameters just read stand.
     pub(crate) param_places: Vec<(usize, usize)>,
     /// The scope of the body that statements are in.
@@ -53,6 +60,7 @@ pub(crate) struct Parser<'s> {
     pub(crate) late: Vec<LabelId>,
     /// Mentions of labels before the current statement.
     pub(crate) statement_mark: usize,
+    pub(crate) mnemonics: MnemonicCache,
     /// What the parser asks of each signature, by its id.
     pub(crate) sig_facts: Vec<SigFacts>,
     /// Operands of unfinished lists and statements.
@@ -75,12 +83,16 @@ impl<'s> Parser<'s> {
             body: Body::default(),
             in_body: false,
             header: HeaderState::Empty,
+            header_reported: false,
             binds_params: true,
+            in_inner_function: false,
+            late_symbols: Vec::new(),
             param_places: Vec::new(),
             scope: ScopeId::new(0),
             forward: Forward::default(),
             late: Vec::new(),
             statement_mark: 0,
+            mnemonics: MnemonicCache::default(),
             sig_facts: Vec::new(),
             scratch: Vec::new(),
             names: Names::default(),
@@ -101,8 +113,18 @@ impl<'s> Parser<'s> {
         self.module.push_item(Item::Opaque(id), origin);
     }
 
+    /// A NUL byte ends the text for NVIDIA's assembler, even inside a comment.
+    fn nul_bytes(&mut self) {
+        let Some(at) = memchr::memchr(0, self.src) else { return };
+        let span = Span::at(at, at + 1);
+        if !self.diagnostics.iter().any(|d| d.span.start == span.start) {
+            self.report(Diagnostic::error(Code::StrayByte, span, "a NUL byte stands in the text"));
+        }
+    }
+
     /// Hands out what was read.
     pub(crate) fn finish(mut self) -> Parsed {
+        self.nul_bytes();
         self.diagnostics.sort_by_key(|d| d.span.start);
         Parsed { module: self.module, diagnostics: self.diagnostics }
     }
@@ -127,18 +149,17 @@ impl<'s> Parser<'s> {
     /// Skips white space and comments.
     #[inline(always)]
     pub(crate) fn blanks(&mut self) {
-        let b = self.peek();
-        if b > b' ' && b != b'/' && b != b'#' {
-            return;
-        }
-        // One blank is by far the most common gap.
-        if b == b' ' && !matches!(self.peek_at(1), 0..=b' ' | b'/' | b'#') {
+        let mut b = self.peek();
+        while b == b' ' || b == b'\t' {
             self.pos += 1;
-            return;
+            b = self.peek();
         }
-        self.blanks_slow();
+        if b <= b'\r' || b == b'/' || b == b'#' {
+            self.blanks_slow();
+        }
     }
 
+    #[inline(never)]
     fn blanks_slow(&mut self) {
         self.pos = scan::skip_trivia(self.src, self.pos, &mut self.trivia);
     }
@@ -160,8 +181,16 @@ impl<'s> Parser<'s> {
     /// that end without a mark of their own.
     #[inline]
     pub(crate) fn eat_ahead(&mut self, byte: u8) -> bool {
+        let mut next = self.pos;
+        while is(scan::peek(self.src, next), class::BLANK) {
+            next += 1;
+        }
+        let b = scan::peek(self.src, next);
+        if b != byte && b != b'/' && b != b'#' {
+            return false;
+        }
         let mut seen = self.trivia;
-        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        let next = scan::skip_trivia(self.src, next, &mut seen);
         if next < self.src.len() && self.src[next] == byte {
             self.trivia = seen;
             self.pos = next;

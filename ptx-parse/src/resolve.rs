@@ -12,6 +12,7 @@ use ptx_isa::{Opcode, ScalarType, SpecialReg};
 
 use crate::names::{Meaning, RangeKind, SHORT, prefix_key};
 use crate::parser::Parser;
+use crate::words;
 
 /// The statement of a label that is mentioned and not yet set.
 pub(crate) const UNSET: StmtId = StmtId::new(u32::MAX);
@@ -49,8 +50,26 @@ fn number_start(src: &[u8], start: usize, end: usize) -> usize {
 }
 
 impl Parser<'_> {
-    /// What the name at `start..end` stands for.
+    /// The member of a range that begins here, if it is short and plain. `%r17` costs no hashing.
     #[inline(always)]
+    pub(crate) fn numbered_name(&mut self) -> Option<Operand> {
+        let n = words::numbered(words::load(self.src, self.pos)?)?;
+        let end = self.pos + n.len as usize;
+        if is(self.src[end], class::IDENT) {
+            return None;
+        }
+        let index = self.names.hinted_range(n.key)?;
+        let range = self.names.range(index);
+        if range.contested || n.number >= range.count {
+            return None;
+        }
+        self.pos = end;
+        self.last = end;
+        Some(self.member(index, n.number))
+    }
+
+    /// What the name at `start..end` stands for.
+    #[inline]
     pub(crate) fn name_operand(&mut self, start: usize, end: usize) -> Operand {
         if is(self.src[end - 1], class::DIGIT) {
             let at = number_start(self.src, start, end);

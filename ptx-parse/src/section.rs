@@ -9,7 +9,17 @@ use crate::parser::{Parser, Step};
 
 impl Parser<'_> {
     /// `.section .name { … }`; the directive is taken, `start` is its dot.
-    pub(crate) fn section(&mut self, start: usize) -> Step<()> {
+    pub(crate) fn section(&mut self, start: usize) {
+        if let Err(d) = self.section_parts(start) {
+            // The whole section stays text, up to its own `}`.
+            self.report(*d);
+            self.scratch.clear();
+            let end = self.closing_brace();
+            self.opaque_item(start, end);
+        }
+    }
+
+    fn section_parts(&mut self, start: usize) -> Step<()> {
         let Some(word) = self.dot_word() else {
             return Err(self.unexpected("the name of a section, such as `.debug_info`"));
         };
@@ -18,13 +28,7 @@ impl Parser<'_> {
         let name = self.intern(name_start, self.pos);
         self.expect(b'{', "`{` before the data of a section")?;
         let mut entries: Vec<SectionEntry> = Vec::new();
-        if let Err(d) = self.section_entries(&mut entries) {
-            // The whole section stays text, up to its own `}`.
-            self.report(*d);
-            let end = self.closing_brace();
-            self.opaque_item(start, end);
-            return Ok(());
-        }
+        self.section_entries(&mut entries)?;
         entries.shrink_to_fit();
         let id = self.module.sections.push(Section { name, entries });
         let origin = Origin::new(Span::at(start, self.pos), self.trivia.comment);
@@ -65,20 +69,12 @@ impl Parser<'_> {
     /// `.b8 1, 2, label`
     #[inline]
     fn data(&mut self, entries: &mut Vec<SectionEntry>) -> Step<()> {
-        let word = match self.src.get(self.pos..self.pos + 3) {
-            Some(b".b8") if !self.peek_at(3).is_ascii_alphanumeric() => &b".b8"[..],
-            _ => self.dot_word().unwrap_or_default(),
-        };
-        let ty = match ScalarType::from_text(word) {
-            Some(ty @ (ScalarType::B8 | ScalarType::B16 | ScalarType::B32 | ScalarType::B64)) => ty,
-            _ => return Err(self.unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
-        };
-        self.take(word.len());
+        let ty = self.datum_type(entries)?;
         let mut first = true;
         loop {
             self.blanks();
             let entry = match self.peek() {
-                b'0'..=b'9' | b'-' | b'(' | b'+' | b'~' | b'!' => match self.datum()? {
+                b'0'..=b'9' | b'-' => match self.datum()? {
                     Operand::Small(value) => SectionEntry::Int { ty, first, value },
                     other => {
                         let value = self.module.pool.extend(&[other]).at(0);
@@ -99,20 +95,39 @@ impl Parser<'_> {
         }
     }
 
-    /// A number; nothing separates it from the next line.
+    /// The type of the data that follow: mostly that of the data before.
+    #[inline]
+    fn datum_type(&mut self, entries: &[SectionEntry]) -> Step<ScalarType> {
+        if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last() {
+            let len = ty.text().len();
+            let blank = matches!(self.peek_at(len), b' ' | b'\t');
+            if blank && self.src.get(self.pos..self.pos + len) == Some(ty.text().as_bytes()) {
+                self.take(len);
+                return Ok(*ty);
+            }
+        }
+        let word = self.dot_word().unwrap_or_default();
+        match ScalarType::from_text(word) {
+            Some(ty @ (ScalarType::B8 | ScalarType::B16 | ScalarType::B32 | ScalarType::B64)) => {
+                self.take(word.len());
+                Ok(ty)
+            }
+            _ => Err(self.unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
+        }
+    }
+
+    /// An integer with an optional sign; no expression, as nothing ends it before the next line.
     #[inline]
     fn datum(&mut self) -> Step<Operand> {
-        let mut len = 0;
-        let mut value = 0i32;
-        while len < 9 && self.peek_at(len).is_ascii_digit() {
-            value = value * 10 + (self.peek_at(len) - b'0') as i32;
-            len += 1;
+        if self.peek() != b'-' {
+            return self.integer();
         }
-        let plain = len == 1 || (len > 1 && self.peek() != b'0');
-        if plain && matches!(self.peek_at(len), b'\n' | b',' | b'\r') {
-            self.take(len);
-            return Ok(Operand::Small(value));
+        let start = self.pos;
+        self.take(1);
+        self.blanks();
+        match self.integer()? {
+            Operand::Small(n) if n != 0 => Ok(Operand::Small(-n)),
+            _ => self.integer_literal(start, self.pos),
         }
-        self.constant()
     }
 }

@@ -6,6 +6,7 @@ use ptx_ir::{
     Function, FunctionKind, Interface, Item, Linkage, Module, NameId, Operand, OperandPool, Param,
     Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
 };
+use ptx_ir::lex::scan;
 use ptx_isa::{Directive, Ending};
 
 use crate::operand::RegNames;
@@ -64,7 +65,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     /// The last gap of a file or a body: no blank line at its end.
     fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
-        let used = gap.trim_ascii_end();
+        let blank = |b: &&u8| scan::is(**b, scan::class::BLANK);
+        let used = &gap[..gap.len() - gap.iter().rev().take_while(blank).count()];
         // The first newline is part of the statement before.
         self.gap(used, behind, level);
     }
@@ -123,6 +125,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
     }
 
+    /// Everything before the body, on one line for each parameter and directive.
     fn header(&mut self, f: &Function) {
         self.linkage(f.linkage);
         self.word(match f.kind {
@@ -217,7 +220,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             };
             self.gap(Span::new(last, span.start).of(text), behind, depth + 1);
             if origin.has_comments() && !matches!(statement, Statement::Opaque(_)) {
-                self.inner_comments(span.of(text), level);
+                self.inner_comments(span.of(text), depth + 1);
             }
             self.indent(level);
             self.statement_of(body, id, statement);
@@ -303,6 +306,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                     self.out.byte(b' ');
                     self.directive(&self.module.pool, None, *d);
                 }
+                self.out.byte(b';');
+            }
+            Statement::Function(f) => {
+                self.header(&self.module.functions[f]);
                 self.out.byte(b';');
             }
             _ => self.out.text(body.source_span(id).of(self.module.source())),

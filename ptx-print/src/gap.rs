@@ -1,7 +1,7 @@
 //! What lies between statements: which comments stand behind the last one, which before the next,
 //! and whether a blank line does.
 
-use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::lex::{Lexer, TokenKind, scan};
 
 use crate::canonical::Printer;
 use crate::sink::Sink;
@@ -15,7 +15,7 @@ impl<S: Sink> Printer<'_, '_, S> {
         for &b in gap {
             match b {
                 b'\n' => newlines += 1,
-                b' ' | b'\t' | b'\r' | 0x0c => {}
+                _ if scan::is(b, scan::class::BLANK) => {}
                 _ => return self.gap_with_comments(gap, behind, level),
             }
         }

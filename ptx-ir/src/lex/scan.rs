@@ -9,7 +9,8 @@ pub mod class {
     pub const START: u8 = 2;
     /// Decimal digit.
     pub const DIGIT: u8 = 4;
-    /// Blank: space, tab, newline, carriage return, form feed (the assembler refuses a vertical tab).
+    /// Blank: space, tab, newline, carriage return, form feed, and the control-Z that once ended
+    /// files; no vertical tab.
     pub const BLANK: u8 = 8;
     /// May stand in a word after a dot: letters, digits, underscore.
     pub const WORD: u8 = 16;
@@ -31,7 +32,7 @@ pub static CLASS: [u8; 256] = {
             b'_' => IDENT | START | WORD,
             b'$' => IDENT | START,
             b'%' => START,
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0c => BLANK,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x1a => BLANK,
             _ => 0,
         };
         b += 1;
@@ -113,7 +114,7 @@ pub struct Trivia {
 pub fn skip_trivia(src: &[u8], mut pos: usize, seen: &mut Trivia) -> usize {
     loop {
         match peek(src, pos) {
-            b' ' | b'\t' | b'\r' | 0x0c => pos += 1,
+            b' ' | b'\t' | b'\r' | 0x0c | 0x1a => pos += 1,
             b'\n' => {
                 seen.newline = true;
                 pos += 1;
@@ -173,22 +174,16 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
     before.iter().rev().find(|&&b| b == b'\n' || !is(b, class::BLANK)).is_none_or(|&b| b == b'\n')
 }
 
-/// Whether the `#` at `pos` begins a line marker of the preprocessor: `# 1 "file"` or `#line 1`.
+/// Whether the `#` at `pos` begins a line marker of the preprocessor, up to the end of its line:
+/// `# 1 "file"` or `#line 1 "file"`, perhaps with more numbers. It may stand behind other tokens.
 pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
-    if !at_line_start(src, pos) {
-        return false;
-    }
-    let blank = |mut p: usize| {
-        while matches!(peek(src, p), b' ' | b'\t') {
-            p += 1;
-        }
-        p
-    };
-    let mut p = blank(pos + 1);
-    if src.get(p..).is_some_and(|s| s.starts_with(b"line")) {
-        p = blank(p + 4);
-    }
-    peek(src, p).is_ascii_digit()
+    let line = src.get(pos + 1..line_end(src, pos)).unwrap_or_default();
+    let text = line.trim_ascii();
+    let text = text.strip_prefix(b"line").unwrap_or(text).trim_ascii_start();
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let Some(rest) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else { return false };
+    let Some(close) = rest.iter().position(|&b| b == b'"') else { return false };
+    digits > 0 && rest[close + 1..].iter().all(|&b| b.is_ascii_digit() || is(b, class::BLANK))
 }
 
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape

@@ -1,0 +1,192 @@
+//! Mnemonics: found again by their bytes, read and learnt at their first use.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::{Code, Diagnostic, EntityId, SigId, Span};
+use ptx_isa::Opcode;
+
+use crate::parser::{Parser, SigFacts, Step};
+use crate::words::{before_blank, load, low};
+
+/// The mnemonics used last, by their text of at most 24 bytes.
+pub(crate) struct MnemonicCache {
+    entries: Box<[Entry; SIZE]>,
+}
+
+const SIZE: usize = 256;
+
+#[derive(Copy, Clone, Default)]
+struct Entry {
+    words: [u64; 3],
+    sig: u32,
+}
+
+impl Default for MnemonicCache {
+    fn default() -> Self {
+        Self { entries: Box::new([Entry::default(); SIZE]) }
+    }
+}
+
+/// A text of at most 24 bytes, filled up with zeros.
+#[derive(Copy, Clone, PartialEq, Eq)]
+struct Key {
+    words: [u64; 3],
+    len: u32,
+}
+
+impl Key {
+    /// The text up to the next blank or `;`.
+    #[inline(always)]
+    fn read(src: &[u8], at: usize) -> Option<Key> {
+        let first = load(src, at)?;
+        let n = before_blank(first);
+        if n < 8 {
+            return Some(Key { words: [low(first, n), 0, 0], len: n });
+        }
+        let second = load(src, at + 8)?;
+        let n = before_blank(second);
+        if n < 8 {
+            return Some(Key { words: [first, low(second, n), 0], len: 8 + n });
+        }
+        let third = load(src, at + 16)?;
+        let n = before_blank(third);
+        (n < 8).then(|| Key { words: [first, second, low(third, n)], len: 16 + n })
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> usize {
+        let [a, b, c] = self.words;
+        let mixed = a ^ b.rotate_left(23) ^ c.rotate_left(41);
+        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % SIZE
+    }
+}
+
+impl Parser<'_> {
+    /// The mnemonic that begins here, if it was used lately and stands before a blank or `;`.
+    #[inline(always)]
+    pub(crate) fn known_mnemonic(&mut self) -> Option<SigId> {
+        let key = Key::read(self.src, self.pos)?;
+        let entry = &self.mnemonics.entries[key.slot()];
+        if entry.words != key.words || key.len == 0 {
+            return None;
+        }
+        let sig = SigId::new(entry.sig);
+        let end = self.pos + key.len as usize;
+        // A dot behind blanks goes on the mnemonic; a comment may hide one.
+        self.pos = end;
+        self.last = end;
+        self.blanks();
+        let b = self.peek();
+        if b == b'.' || b == b':' {
+            self.pos = end - key.len as usize;
+            return None;
+        }
+        Some(sig)
+    }
+
+    /// The mnemonic that begins here.
+    #[inline(never)]
+    pub(crate) fn mnemonic(&mut self) -> Step<SigId> {
+        let start = self.pos;
+        let key = Key::read(self.src, start);
+        let mut end = scan::ident_end(self.src, start);
+        while scan::peek(self.src, end) == b'.' && is(scan::peek(self.src, end + 1), class::WORD) {
+            end = scan::dot_word_end(self.src, end);
+        }
+        self.pos = end;
+        self.last = end;
+        let mut sig = self.module.signatures.intern_at(&self.src[start..end], start as u32);
+        let mut joined = false;
+        if matches!(self.peek(), 0..=b' ' | b'/') {
+            self.blanks();
+            if self.peek() == b'.' {
+                sig = self.spaced_mnemonic(start, end)?;
+                joined = true;
+            }
+        }
+        while self.sig_facts.len() <= sig.index() {
+            self.learn(SigId::from_index(self.sig_facts.len()));
+        }
+        if !self.sig_facts[sig.index()].known {
+            self.unknown_words(sig, start);
+        } else if let Some(key) = key.filter(|k| !joined && k.len as usize == end - start) {
+            self.mnemonics.entries[key.slot()] = Entry { words: key.words, sig: sig.as_u32() };
+        }
+        Ok(sig)
+    }
+
+    /// Whether the instruction takes argument lists in parentheses.
+    #[inline]
+    pub(crate) fn takes_lists(&self, sig: SigId) -> bool {
+        self.sig_facts.get(sig.index()).is_some_and(|f| f.lists)
+    }
+
+    #[cold]
+    fn learn(&mut self, sig: SigId) {
+        let signature = self.module.signatures.get(sig);
+        let lists = signature.opcode().is_some_and(takes_lists);
+        self.sig_facts.push(SigFacts { known: signature.is_known(), lists });
+    }
+
+    /// A mnemonic with blanks before some of its dots: they are joined.
+    #[cold]
+    fn spaced_mnemonic(&mut self, start: usize, end: usize) -> Step<SigId> {
+        let mut text = self.src[start..end].to_vec();
+        while let Some(word) = self.dot_word() {
+            text.extend_from_slice(word);
+            self.take(word.len());
+        }
+        if self.peek() == b'.' {
+            return Err(self.unexpected("a modifier"));
+        }
+        Ok(self.module.signatures.intern(&text))
+    }
+
+    /// Reports the words of a mnemonic that PTX does not know.
+    #[cold]
+    fn unknown_words(&mut self, sig: SigId, start: usize) {
+        let signature = self.module.signatures.get(sig);
+        let opcode = signature.opcode_text();
+        if signature.opcode().is_none() {
+            let end = start + opcode.len();
+            let nearest = crate::suggest::opcode(opcode);
+            let mut d = Diagnostic::error(
+                Code::UnknownOpcode,
+                Span::at(start, end),
+                format!("`{opcode}` is no instruction of PTX"),
+            );
+            d.severity = self.unknown;
+            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
+            return self.report(d);
+        }
+        let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
+        let found: alloc::vec::Vec<_> =
+            unknown.map(|&w| (w, String::from(signature.word_text(w)))).collect();
+        // Places in the source: words stand there in order, perhaps with blanks between.
+        let mut from = start + opcode.len();
+        for (word, text) in found {
+            let at = self.src[from..]
+                .windows(text.len())
+                .position(|w| w == text.as_bytes())
+                .map_or(start + word.start as usize, |i| from + i);
+            from = at + text.len();
+            let nearest = crate::suggest::modifier(&text);
+            let mut d = Diagnostic::error(
+                Code::UnknownModifier,
+                Span::at(at, from),
+                format!("`{text}` is no modifier of PTX"),
+            );
+            d.severity = self.unknown;
+            d.help = nearest.map(|n| format!("did you mean `{n}`?"));
+            self.report(d);
+            break;
+        }
+    }
+}
+
+// SHIM until the table says it.
+fn takes_lists(opcode: Opcode) -> bool {
+    opcode.text() == "call"
+}

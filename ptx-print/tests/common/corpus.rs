@@ -1,0 +1,68 @@
+//! Finding test files: the corpus of this repository, and a larger one beside it if there is one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A row of an `INDEX.tsv`.
+pub struct Entry {
+    /// The file.
+    pub path: PathBuf,
+    /// Its path in the corpus.
+    pub name: String,
+    /// What the assembler said: `ok` or `error`.
+    pub verdict: String,
+    /// The first message of the assembler.
+    pub message: String,
+}
+
+impl Entry {
+    /// Its bytes.
+    pub fn read(&self) -> Vec<u8> {
+        fs::read(&self.path).unwrap_or_else(|e| panic!("{}: {e}", self.path.display()))
+    }
+}
+
+/// The corpus of this repository.
+pub fn own() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
+}
+
+/// The larger corpus, which need not be there.
+pub fn larger() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus")
+}
+
+/// The rows of the index in `folder` whose files exist.
+pub fn entries(folder: &Path) -> Vec<Entry> {
+    let text = fs::read_to_string(folder.join("INDEX.tsv")).unwrap_or_default();
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let column = |name: &str| header.iter().position(|h| *h == name);
+    let (Some(path), Some(verdict)) = (column("path"), column("verdict")) else {
+        return Vec::new();
+    };
+    let message = column("message");
+    lines
+        .map(|line| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let cell = |i: usize| cells.get(i).copied().unwrap_or_default().to_string();
+            let name = cell(path);
+            Entry {
+                path: folder.join(&name),
+                name,
+                verdict: cell(verdict),
+                message: message.map(cell).unwrap_or_default(),
+            }
+        })
+        .filter(|e| e.path.is_file())
+        .collect()
+}
+
+/// Small valid files of this repository with at most `most` bytes, in the order of the index.
+pub fn small(most: u64) -> Vec<Entry> {
+    let mut all = entries(&own());
+    all.retain(|e| {
+        e.verdict == "ok" && fs::metadata(&e.path).is_ok_and(|m| m.len() <= most)
+    });
+    all
+}
