@@ -1,20 +1,22 @@
 //! The hash behind the word tables. The generator includes this very file, so that the tables it writes and the
 //! look-ups made in them agree.
 
-/// Mixes a word into 64 bits: eight bytes at a time, with a multiplication each.
+/// Mixes a word into 64 bits: eight bytes at a time, the last eight overlapping those before.
 #[inline]
 pub(crate) fn hash(word: &[u8]) -> u64 {
     let mut state = (word.len() as u64).wrapping_mul(MULTIPLIER);
-    let mut rest = word;
-    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
-        state = step(state, u64::from_le_bytes(*chunk));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        let mut last = 0;
-        for &byte in rest {
-            last = last << 8 | byte as u64;
+    if let Some(last) = word.last_chunk::<8>() {
+        let mut rest = word;
+        while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+            state = step(state, u64::from_le_bytes(*chunk));
+            rest = tail;
         }
+        state = step(state, u64::from_le_bytes(*last));
+    } else if let (Some(first), Some(last)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+        let both = (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64;
+        state = step(state, both);
+    } else {
+        let last = word.iter().fold(0, |all, &byte| all << 8 | byte as u64);
         state = step(state, last);
     }
     state ^ state >> 29

@@ -12,6 +12,44 @@ pub(crate) struct ModifierFacts {
     pub(crate) doubled: bool,
 }
 
+impl ModifierFacts {
+    pub(crate) const fn new(class: ModifierClass) -> Self {
+        Self {
+            class,
+            scalar_type: None,
+            state_space: None,
+            vector_len: 0,
+            ignored: false,
+            doubled: false,
+        }
+    }
+
+    pub(crate) const fn scalar_type(mut self, ty: ScalarType) -> Self {
+        self.scalar_type = Some(ty);
+        self
+    }
+
+    pub(crate) const fn state_space(mut self, space: StateSpace) -> Self {
+        self.state_space = Some(space);
+        self
+    }
+
+    pub(crate) const fn vector_len(mut self, len: u8) -> Self {
+        self.vector_len = len;
+        self
+    }
+
+    pub(crate) const fn ignored(mut self) -> Self {
+        self.ignored = true;
+        self
+    }
+
+    pub(crate) const fn doubled(mut self) -> Self {
+        self.doubled = true;
+        self
+    }
+}
+
 /// What the table knows of a class of modifiers.
 pub(crate) struct ClassFacts {
     pub(crate) positional: bool,

@@ -1,6 +1,15 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`.
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `bench`.
+//!
+//! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
+//! writes them without building what stands on them.
 
+#[cfg(feature = "libraries")]
+mod bench;
 mod codegen;
+#[cfg(feature = "libraries")]
+mod corpus;
+#[cfg(feature = "libraries")]
+mod ptxas;
 
 use clap::Parser;
 
@@ -9,10 +18,25 @@ use clap::Parser;
 enum Command {
     /// Generate the tables of ptx-isa from its .isa files
     Codegen(codegen::Args),
+    /// Read, print and compare every file of the corpora; --cubin asks the real assembler
+    #[cfg(feature = "libraries")]
+    Corpus(corpus::Args),
+    /// Compare the values of random constant expressions with those of the real assembler
+    #[cfg(feature = "libraries")]
+    Constants(corpus::constants::Args),
+    /// Measure reading and printing beside the real assembler and other crates
+    #[cfg(feature = "libraries")]
+    Bench(bench::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Codegen(args) => codegen::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Corpus(args) => corpus::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Constants(args) => corpus::constants::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Bench(args) => bench::run(&args),
     }
 }

@@ -18,8 +18,6 @@ pub enum ModifierClass {
     Boolean,
     /// `operation`
     Operation,
-    /// `popcount`
-    Popcount,
     /// `width`
     Width,
     /// `saturation`
@@ -136,6 +134,8 @@ pub enum ModifierClass {
     Name,
     /// `type`
     Type,
+    /// `format`
+    Format,
     /// `space`
     Space,
 }
@@ -148,7 +148,6 @@ static VARIANTS: [ModifierClass; 65] = [
     ModifierClass::Comparison,
     ModifierClass::Boolean,
     ModifierClass::Operation,
-    ModifierClass::Popcount,
     ModifierClass::Width,
     ModifierClass::Saturation,
     ModifierClass::Relu,
@@ -207,6 +206,7 @@ static VARIANTS: [ModifierClass; 65] = [
     ModifierClass::Scaled,
     ModifierClass::Name,
     ModifierClass::Type,
+    ModifierClass::Format,
     ModifierClass::Space,
 ];
 
@@ -216,7 +216,6 @@ static TEXTS: [&str; 65] = [
     "comparison",
     "boolean",
     "operation",
-    "popcount",
     "width",
     "saturation",
     "relu",
@@ -275,22 +274,23 @@ static TEXTS: [&str; 65] = [
     "scaled",
     "name",
     "type",
+    "format",
     "space",
 ];
 
 static DISPLACEMENTS: [u16; 32] = [
-    1, 0, 10, 0, 0, 2, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 3, 2, 3, 0, 0, 5, 1, 0, 1, 1, 0, 0, 0, 0, 1,
+    1, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 0, 1, 1, 5, 1, 1, 0, 0, 3, 6, 0, 0, 2, 2, 0, 0, 0, 1, 0,
 ];
 
 static PLACES: [u16; 128] = [
-    65535, 65535, 65535, 46, 65535, 57, 65535, 37, 36, 58, 20, 65535, 0, 7, 63, 60, 56, 65535,
-    65535, 5, 22, 32, 65535, 65535, 55, 41, 65535, 13, 65535, 61, 65535, 3, 51, 64, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 17, 59, 14, 65535, 49, 65535, 65535, 4, 65535, 10, 65535,
-    65535, 30, 1, 40, 50, 52, 65535, 9, 29, 65535, 65535, 16, 26, 65535, 47, 65535, 65535, 2, 44,
-    18, 65535, 65535, 28, 65535, 23, 25, 65535, 54, 65535, 65535, 65535, 65535, 39, 65535, 65535,
-    53, 65535, 65535, 65535, 31, 65535, 42, 27, 65535, 65535, 33, 65535, 65535, 65535, 11, 19, 12,
-    65535, 65535, 62, 65535, 65535, 35, 65535, 65535, 8, 38, 65535, 43, 24, 65535, 65535, 45,
-    65535, 65535, 6, 65535, 34, 15, 21, 48,
+    13, 65535, 65535, 65535, 1, 65535, 37, 17, 65535, 62, 65535, 65535, 0, 14, 35, 43, 18, 65535,
+    65535, 36, 56, 65535, 65535, 33, 20, 41, 39, 44, 22, 65535, 60, 64, 65535, 10, 65535, 7, 65535,
+    4, 59, 65535, 46, 65535, 65535, 19, 3, 65535, 38, 65535, 11, 65535, 65535, 30, 65535, 28, 9,
+    29, 40, 65535, 65535, 65535, 65535, 54, 24, 65535, 65535, 58, 51, 65535, 65535, 8, 12, 63, 55,
+    5, 42, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 47, 65535, 65535, 2, 65535,
+    65535, 32, 25, 65535, 65535, 65535, 65535, 34, 21, 49, 65535, 15, 65535, 65535, 65535, 61,
+    65535, 48, 16, 65535, 65535, 27, 53, 45, 65535, 57, 65535, 23, 50, 65535, 6, 65535, 65535,
+    65535, 65535, 31, 26, 52, 65535, 65535,
 ];
 
 pub(crate) static FACTS: [ClassFacts; 65] = [
@@ -311,18 +311,13 @@ pub(crate) static FACTS: [ClassFacts; 65] = [
     },
     // boolean
     ClassFacts {
-        positional: false,
+        positional: true,
         meaning: "Boolean operation",
     },
     // operation
     ClassFacts {
         positional: false,
         meaning: "arithmetic operation of an atomic, a reduction or a second step",
-    },
-    // popcount
-    ClassFacts {
-        positional: false,
-        meaning: "population count of the Boolean operation before it",
     },
     // width
     ClassFacts {
@@ -613,6 +608,11 @@ pub(crate) static FACTS: [ClassFacts; 65] = [
     ClassFacts {
         positional: true,
         meaning: "type",
+    },
+    // format
+    ClassFacts {
+        positional: true,
+        meaning: "data format",
     },
     // space
     ClassFacts {

@@ -77,6 +77,8 @@ pub enum Modifier {
     Or,
     /// `.xor`
     Xor,
+    /// `.popc`
+    Popc,
     /// `.add`
     Add,
     /// `.inc`
@@ -91,8 +93,6 @@ pub enum Modifier {
     Cas,
     /// `.exch`
     Exch,
-    /// `.popc`
-    Popc,
     /// `.wide`
     Wide,
     /// `.sat`
@@ -1141,6 +1141,12 @@ pub enum Modifier {
     U4,
     /// `.s4`
     S4,
+    /// `.texref`
+    Texref,
+    /// `.samplerref`
+    Samplerref,
+    /// `.surfref`
+    Surfref,
     /// `.b4x16`
     B4x16,
     /// `.b4x16_p64`
@@ -1153,12 +1159,6 @@ pub enum Modifier {
     B8x16,
     /// `.b1024`
     B1024,
-    /// `.texref`
-    Texref,
-    /// `.samplerref`
-    Samplerref,
-    /// `.surfref`
-    Surfref,
     /// `.const`
     Const,
     /// `.global`
@@ -1215,6 +1215,7 @@ static VARIANTS: [Modifier; 583] = [
     Modifier::And,
     Modifier::Or,
     Modifier::Xor,
+    Modifier::Popc,
     Modifier::Add,
     Modifier::Inc,
     Modifier::Dec,
@@ -1222,7 +1223,6 @@ static VARIANTS: [Modifier; 583] = [
     Modifier::Max,
     Modifier::Cas,
     Modifier::Exch,
-    Modifier::Popc,
     Modifier::Wide,
     Modifier::Sat,
     Modifier::Satfinite,
@@ -1747,15 +1747,15 @@ static VARIANTS: [Modifier; 583] = [
     Modifier::S2,
     Modifier::U4,
     Modifier::S4,
+    Modifier::Texref,
+    Modifier::Samplerref,
+    Modifier::Surfref,
     Modifier::B4x16,
     Modifier::B4x16P64,
     Modifier::B6x16P32,
     Modifier::B6p2x16,
     Modifier::B8x16,
     Modifier::B1024,
-    Modifier::Texref,
-    Modifier::Samplerref,
-    Modifier::Surfref,
     Modifier::Const,
     Modifier::Global,
     Modifier::Local,
@@ -1801,6 +1801,7 @@ static TEXTS: [&str; 583] = [
     ".and",
     ".or",
     ".xor",
+    ".popc",
     ".add",
     ".inc",
     ".dec",
@@ -1808,7 +1809,6 @@ static TEXTS: [&str; 583] = [
     ".max",
     ".cas",
     ".exch",
-    ".popc",
     ".wide",
     ".sat",
     ".satfinite",
@@ -2333,15 +2333,15 @@ static TEXTS: [&str; 583] = [
     ".s2",
     ".u4",
     ".s4",
+    ".texref",
+    ".samplerref",
+    ".surfref",
     ".b4x16",
     ".b4x16_p64",
     ".b6x16_p32",
     ".b6p2x16",
     ".b8x16",
     ".b1024",
-    ".texref",
-    ".samplerref",
-    ".surfref",
     ".const",
     ".global",
     ".local",
@@ -2354,5330 +2354,1255 @@ static TEXTS: [&str; 583] = [
 ];
 
 static DISPLACEMENTS: [u16; 256] = [
-    0, 1, 7, 2, 0, 0, 0, 0, 0, 0, 5, 0, 0, 1, 1, 2, 0, 1, 1, 15, 0, 2, 0, 0, 0, 0, 2, 0, 0, 4, 1,
-    1, 0, 2, 4, 0, 0, 0, 1, 1, 0, 1, 3, 1, 1, 2, 1, 11, 0, 1, 4, 0, 1, 1, 0, 2, 0, 2, 2, 2, 0, 6,
-    0, 0, 2, 0, 3, 2, 0, 1, 1, 8, 2, 0, 0, 4, 0, 1, 0, 0, 0, 8, 0, 6, 0, 0, 0, 0, 2, 1, 0, 0, 3, 0,
-    0, 1, 1, 0, 0, 2, 0, 0, 0, 0, 0, 2, 3, 1, 7, 1, 5, 0, 0, 1, 5, 0, 2, 5, 0, 0, 2, 1, 0, 7, 0, 0,
-    0, 0, 1, 2, 4, 1, 1, 1, 0, 1, 0, 6, 6, 0, 0, 0, 1, 0, 0, 0, 0, 20, 2, 0, 1, 2, 4, 0, 2, 0, 2,
-    0, 3, 0, 1, 9, 1, 0, 1, 0, 1, 0, 2, 0, 1, 0, 0, 0, 5, 0, 2, 4, 0, 0, 2, 0, 0, 2, 0, 2, 0, 4, 1,
-    1, 2, 1, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 2, 0, 3, 12, 0, 4, 0, 2, 2, 3, 0, 2, 0, 1, 0, 7, 0, 0,
-    1, 3, 3, 1, 3, 15, 2, 2, 0, 0, 0, 6, 2, 0, 5, 2, 0, 5, 0, 0, 0, 2, 3, 3, 0, 0, 2, 0, 0, 0, 0,
-    0, 1, 0, 0, 3,
+    3, 0, 0, 0, 8, 0, 2, 0, 3, 0, 5, 2, 1, 0, 0, 1, 1, 1, 0, 5, 0, 0, 0, 1, 4, 3, 2, 1, 0, 4, 2, 2,
+    7, 0, 2, 4, 0, 0, 3, 1, 5, 0, 0, 0, 0, 0, 0, 2, 1, 4, 0, 4, 3, 2, 0, 0, 1, 0, 0, 0, 2, 0, 6, 0,
+    1, 2, 3, 2, 2, 1, 1, 0, 0, 0, 4, 0, 2, 0, 2, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 3, 0, 0, 3, 1, 3,
+    0, 3, 1, 2, 1, 1, 4, 0, 1, 1, 3, 4, 1, 4, 2, 0, 0, 4, 1, 1, 0, 3, 0, 9, 0, 0, 1, 3, 1, 0, 0, 1,
+    1, 1, 2, 1, 0, 3, 4, 1, 5, 0, 1, 0, 3, 2, 0, 0, 1, 4, 0, 0, 1, 2, 0, 1, 1, 1, 1, 0, 0, 0, 0, 2,
+    2, 1, 0, 3, 4, 1, 1, 1, 2, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 2, 1, 8, 1, 1, 1, 1, 3, 1, 2, 4, 1, 2,
+    0, 4, 0, 0, 2, 0, 0, 2, 0, 1, 3, 2, 0, 8, 9, 0, 4, 10, 2, 1, 0, 1, 0, 0, 3, 0, 0, 3, 7, 0, 5,
+    1, 10, 3, 0, 1, 3, 1, 0, 10, 1, 1, 0, 0, 0, 0, 2, 0, 0, 3, 5, 0, 0, 1, 7, 1, 0, 0, 0, 0, 1, 0,
+    0, 3,
 ];
 
 static PLACES: [u16; 1024] = [
-    92, 65535, 65535, 161, 32, 65535, 65535, 65535, 568, 206, 148, 65535, 65535, 65535, 396, 171,
-    74, 65535, 65535, 65535, 211, 382, 65535, 166, 65535, 244, 65535, 86, 29, 65535, 65535, 557,
-    65535, 65535, 65535, 439, 479, 555, 222, 65535, 249, 397, 65535, 543, 127, 65535, 24, 431, 141,
-    65535, 65535, 65535, 65535, 65535, 309, 101, 210, 65535, 250, 65535, 65535, 93, 65535, 121,
-    65535, 28, 65535, 42, 65535, 65535, 357, 65535, 391, 65535, 96, 65535, 464, 65535, 375, 525,
-    65535, 65535, 5, 465, 50, 454, 65535, 65535, 539, 65535, 320, 65535, 65535, 133, 65535, 386,
-    65535, 451, 195, 65535, 577, 60, 117, 514, 145, 3, 162, 65535, 65535, 563, 91, 15, 144, 379, 7,
-    537, 282, 105, 521, 329, 108, 65535, 65535, 95, 448, 115, 65535, 238, 65535, 65535, 399, 65535,
-    274, 65535, 65535, 344, 495, 65535, 362, 65535, 65535, 574, 140, 561, 65535, 299, 316, 75,
-    65535, 65535, 510, 476, 8, 65535, 457, 339, 65535, 531, 65535, 415, 390, 65535, 150, 528,
-    65535, 65535, 65535, 183, 43, 65535, 363, 360, 414, 233, 300, 65535, 65535, 65535, 418, 65535,
-    496, 199, 527, 65535, 422, 65535, 276, 352, 581, 411, 65535, 406, 65535, 65535, 167, 323, 312,
-    564, 65535, 80, 423, 48, 65535, 378, 153, 79, 65535, 106, 582, 65535, 343, 65535, 426, 65535,
-    65535, 366, 65535, 65535, 65535, 251, 65535, 419, 65535, 443, 65535, 65535, 224, 214, 295,
-    65535, 341, 65535, 65535, 103, 65535, 65535, 298, 384, 65535, 51, 364, 107, 65535, 111, 65535,
-    65535, 2, 65535, 65535, 338, 279, 125, 65535, 39, 65535, 65535, 65535, 304, 65535, 65535, 217,
-    65535, 128, 65535, 65535, 56, 71, 500, 65535, 402, 65535, 461, 114, 65535, 480, 65535, 65535,
-    157, 208, 13, 553, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 58, 245, 330, 18, 65535,
-    65535, 440, 404, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 559, 26, 334, 65535, 65535,
-    65535, 189, 305, 237, 65535, 65535, 283, 65535, 65535, 20, 65535, 262, 227, 65535, 65535,
-    65535, 65535, 481, 303, 424, 65535, 65535, 65535, 155, 65535, 433, 265, 435, 65535, 65535, 33,
-    538, 516, 491, 65535, 65535, 65535, 441, 35, 197, 65535, 59, 65535, 65535, 513, 65535, 6,
-    65535, 83, 446, 65535, 550, 65535, 65535, 176, 267, 65535, 356, 65535, 65535, 54, 65535, 474,
-    65535, 112, 292, 65535, 281, 65535, 65535, 65535, 216, 19, 131, 27, 65535, 509, 65535, 277,
-    65535, 450, 65535, 483, 65535, 488, 31, 394, 65535, 65535, 486, 139, 165, 173, 444, 417, 65535,
-    65535, 202, 110, 449, 65535, 355, 65535, 65535, 65535, 65535, 65535, 65535, 503, 21, 65535,
-    409, 416, 198, 209, 61, 219, 65535, 280, 65535, 36, 65535, 228, 425, 1, 484, 69, 286, 65535,
-    565, 65535, 65535, 65535, 306, 278, 547, 65535, 65535, 65535, 65535, 562, 53, 65535, 65535,
-    65535, 358, 385, 65535, 254, 65535, 65535, 536, 30, 65535, 113, 578, 459, 203, 372, 540, 253,
-    234, 87, 123, 65535, 65535, 175, 65535, 388, 65535, 566, 469, 118, 490, 65535, 297, 187, 11,
-    340, 65535, 22, 65535, 313, 65535, 129, 65535, 463, 65535, 65535, 65535, 365, 376, 168, 170,
-    489, 190, 163, 65535, 142, 122, 65535, 272, 104, 73, 236, 572, 65535, 466, 467, 436, 497,
-    65535, 65535, 65535, 134, 515, 65535, 65535, 65535, 16, 319, 65535, 478, 232, 65535, 88, 65535,
-    65535, 264, 65535, 541, 65535, 65535, 552, 65535, 46, 65535, 225, 194, 544, 65535, 34, 186,
-    307, 65535, 545, 65535, 499, 12, 65535, 239, 65535, 158, 65535, 65535, 65535, 275, 65535, 560,
-    65535, 407, 288, 65535, 413, 445, 65535, 321, 350, 437, 65535, 243, 65535, 160, 126, 191, 361,
-    218, 482, 377, 519, 438, 65535, 65535, 76, 65535, 65535, 470, 65535, 4, 180, 576, 65535, 567,
-    231, 273, 241, 97, 65535, 138, 468, 65535, 65535, 65535, 65535, 65535, 65535, 367, 65535,
-    65535, 427, 270, 472, 518, 65535, 65535, 392, 65535, 65535, 258, 65535, 65535, 0, 152, 337, 62,
-    65535, 65535, 263, 65535, 10, 65535, 65535, 240, 65535, 502, 347, 116, 65535, 65535, 542,
-    65535, 65535, 65535, 65535, 512, 558, 453, 65535, 65535, 348, 271, 65535, 52, 226, 23, 65535,
-    65535, 109, 346, 575, 85, 462, 314, 381, 569, 65535, 38, 324, 65535, 124, 65535, 65535, 40,
-    534, 65535, 98, 47, 473, 255, 327, 159, 130, 212, 68, 65535, 393, 261, 405, 65535, 331, 65535,
-    65535, 247, 65535, 65535, 434, 65535, 65535, 412, 353, 82, 522, 398, 487, 65535, 17, 477,
-    65535, 65535, 57, 65535, 65535, 65535, 63, 65535, 505, 65535, 65535, 529, 65535, 65535, 65535,
-    119, 65535, 65535, 493, 504, 154, 100, 196, 185, 549, 471, 65535, 65535, 65535, 65535, 137,
-    204, 349, 65535, 535, 370, 65535, 410, 181, 311, 65535, 401, 65535, 146, 65535, 317, 429, 428,
-    511, 260, 65535, 65535, 65535, 94, 65535, 570, 268, 501, 383, 65535, 325, 223, 65535, 77, 182,
-    526, 164, 322, 65535, 229, 65535, 257, 328, 420, 65535, 65535, 156, 508, 65535, 132, 65535,
-    65535, 494, 65535, 65535, 65535, 65535, 65535, 65535, 174, 302, 65535, 72, 294, 65535, 64, 221,
-    520, 248, 400, 65535, 242, 65535, 371, 65535, 84, 452, 65535, 193, 354, 389, 149, 37, 395, 285,
-    530, 65535, 25, 374, 65535, 573, 308, 455, 456, 246, 65535, 460, 65535, 200, 65535, 580, 65535,
-    90, 220, 65535, 65535, 65535, 65535, 284, 184, 342, 178, 65535, 65535, 65535, 235, 315, 65535,
-    55, 259, 65535, 65535, 65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 507,
-    252, 14, 310, 66, 506, 172, 192, 65535, 498, 65535, 65535, 65535, 136, 65535, 65535, 201,
-    65535, 296, 65535, 492, 215, 65535, 135, 332, 65535, 571, 351, 151, 65535, 291, 335, 65535,
-    207, 554, 65535, 387, 65535, 65535, 359, 373, 65535, 65535, 65535, 475, 546, 89, 65535, 65535,
-    65535, 524, 256, 143, 65535, 78, 65535, 65535, 517, 532, 65535, 65535, 99, 293, 169, 65535,
-    368, 177, 65535, 230, 65535, 65535, 345, 45, 442, 65535, 65535, 533, 289, 301, 65535, 65535,
-    65535, 65535, 556, 380, 213, 65535, 318, 421, 290, 65535, 188, 65535, 65, 65535, 579, 65535,
-    65535, 67, 65535, 70, 551, 49, 65535, 65535, 408, 41, 65535, 65535, 65535, 179, 523, 65535,
-    65535, 205, 336, 430, 65535, 266, 432, 548, 287, 120, 65535, 65535, 65535, 65535, 65535, 65535,
-    9, 65535, 458, 102, 44, 326, 65535, 333, 447, 147, 369, 269, 485, 65535, 65535, 403, 65535,
+    65535, 418, 65535, 524, 65535, 65535, 215, 505, 65535, 109, 347, 65535, 308, 310, 65535, 177,
+    74, 65535, 31, 65535, 90, 315, 56, 65535, 155, 68, 384, 65535, 507, 65535, 326, 69, 65535, 481,
+    65535, 65535, 479, 448, 303, 200, 65535, 65535, 65535, 51, 65535, 65535, 65535, 407, 65535,
+    65535, 21, 353, 65535, 65535, 254, 65535, 65535, 173, 65535, 65535, 101, 300, 44, 223, 65535,
+    65535, 61, 211, 65535, 65535, 279, 65535, 445, 65535, 65535, 356, 278, 367, 509, 96, 371, 464,
+    333, 255, 86, 236, 65535, 579, 398, 65535, 65535, 65535, 312, 65535, 65535, 65535, 65535, 575,
+    543, 94, 77, 60, 65535, 199, 391, 65535, 65535, 420, 65535, 65535, 542, 289, 404, 89, 151,
+    65535, 65535, 65535, 65535, 65535, 285, 65535, 120, 118, 485, 169, 561, 65535, 65535, 510,
+    65535, 65535, 274, 135, 552, 322, 65535, 65535, 65535, 344, 125, 65535, 65535, 137, 456, 345,
+    38, 75, 521, 65535, 179, 65535, 536, 65535, 33, 339, 115, 556, 250, 166, 8, 240, 65, 65535,
+    65535, 349, 219, 65535, 53, 195, 65535, 526, 319, 65535, 331, 446, 403, 380, 108, 538, 458, 3,
+    65535, 65535, 296, 65535, 438, 269, 93, 65535, 126, 65535, 79, 220, 182, 65535, 131, 65535,
+    65535, 354, 65535, 65535, 164, 293, 284, 91, 65535, 369, 65535, 441, 229, 241, 65535, 65535,
+    522, 388, 280, 65535, 65535, 245, 124, 65535, 104, 358, 65535, 65535, 64, 65535, 237, 264, 449,
+    83, 375, 65535, 107, 410, 65535, 65535, 242, 65535, 73, 65535, 431, 65535, 65535, 65535, 283,
+    65535, 231, 439, 294, 65535, 65535, 65535, 55, 387, 19, 483, 65535, 486, 328, 323, 65535, 175,
+    65535, 482, 24, 429, 191, 65535, 244, 461, 563, 65535, 14, 65535, 525, 65535, 105, 13, 85,
+    65535, 65535, 314, 434, 28, 65535, 462, 65535, 270, 65535, 65535, 299, 65535, 65535, 65535,
+    383, 528, 65535, 570, 97, 417, 65535, 489, 65535, 144, 65535, 529, 65535, 65535, 65535, 65535,
+    286, 307, 71, 65535, 442, 20, 65535, 256, 253, 167, 65535, 65535, 84, 506, 65535, 534, 65535,
+    65535, 518, 539, 65535, 65535, 65535, 246, 65535, 32, 92, 65535, 65535, 65535, 65535, 112,
+    65535, 45, 174, 397, 390, 197, 65535, 65535, 334, 352, 65535, 65535, 327, 65535, 233, 65535,
+    65535, 65535, 29, 65535, 122, 217, 65535, 65535, 281, 207, 136, 117, 499, 433, 65535, 65535, 2,
+    227, 577, 95, 65535, 65535, 65535, 65535, 276, 65535, 37, 364, 65535, 65535, 65535, 372, 488,
+    475, 443, 490, 401, 65535, 569, 183, 341, 248, 363, 65535, 295, 65535, 154, 46, 382, 65535,
+    498, 65535, 65535, 65535, 129, 444, 65535, 435, 554, 65535, 65535, 65535, 65535, 65535, 65535,
+    59, 65535, 176, 65535, 504, 440, 65535, 1, 234, 329, 181, 65535, 65535, 262, 65535, 160, 65535,
+    65535, 513, 103, 65535, 466, 65535, 386, 65535, 541, 292, 65535, 65535, 65535, 580, 65535,
+    65535, 348, 196, 65535, 65535, 65535, 65535, 537, 222, 65535, 65535, 102, 65535, 302, 65535,
+    402, 65535, 121, 111, 22, 65535, 65535, 368, 65535, 178, 65535, 379, 468, 65535, 495, 65535,
+    65535, 65535, 168, 62, 65535, 428, 65535, 157, 140, 65535, 530, 65535, 6, 228, 576, 503, 309,
+    65535, 65535, 65535, 447, 65535, 190, 65535, 65535, 342, 133, 65535, 355, 423, 65535, 127,
+    65535, 567, 287, 409, 424, 65535, 463, 370, 459, 65535, 65535, 562, 65535, 65535, 65535, 65535,
+    9, 65535, 437, 511, 361, 421, 123, 306, 317, 65535, 430, 116, 548, 65535, 25, 65535, 419,
+    65535, 65535, 304, 65535, 325, 65535, 180, 65535, 87, 65535, 214, 65535, 65535, 560, 100, 66,
+    65535, 65535, 413, 469, 65535, 65535, 477, 243, 452, 65535, 65535, 161, 239, 376, 581, 188,
+    65535, 471, 550, 573, 65535, 65535, 76, 65535, 346, 65535, 362, 65535, 565, 216, 218, 65535,
+    65535, 578, 65535, 271, 65535, 26, 558, 65535, 258, 150, 114, 145, 65535, 185, 493, 544, 263,
+    394, 15, 411, 65535, 65535, 392, 40, 65535, 523, 65535, 235, 0, 273, 337, 65535, 132, 163, 57,
+    7, 65535, 65535, 395, 275, 65535, 450, 65535, 65535, 474, 320, 65535, 65535, 432, 359, 65535,
+    65535, 65535, 65535, 65535, 559, 436, 201, 360, 65535, 381, 172, 65535, 65535, 65535, 65535,
+    377, 65535, 366, 553, 65535, 204, 65535, 192, 519, 497, 414, 65535, 65535, 138, 141, 65535,
+    65535, 110, 42, 65535, 65535, 343, 65535, 98, 494, 65535, 492, 65535, 277, 340, 321, 65535,
+    224, 65535, 393, 70, 113, 81, 416, 514, 65535, 259, 472, 52, 476, 527, 17, 425, 65535, 487, 54,
+    65535, 27, 532, 153, 65535, 65535, 330, 65535, 65535, 266, 212, 291, 311, 230, 65535, 502, 128,
+    484, 65535, 65535, 49, 82, 65535, 385, 65535, 65535, 65535, 99, 65535, 415, 65535, 5, 65535,
+    65535, 50, 65535, 290, 572, 491, 549, 65535, 65535, 357, 65535, 478, 555, 65535, 186, 65535,
+    65535, 547, 65535, 225, 257, 501, 65535, 351, 139, 130, 65535, 389, 162, 119, 65535, 171,
+    65535, 43, 65535, 184, 226, 65535, 65535, 470, 65535, 148, 65535, 249, 545, 65535, 332, 373,
+    65535, 65535, 65535, 454, 564, 455, 399, 400, 23, 313, 65535, 374, 574, 4, 65535, 305, 65535,
+    65535, 39, 165, 65535, 65535, 213, 65535, 65535, 65535, 378, 568, 189, 41, 252, 65535, 65535,
+    34, 516, 65535, 65535, 316, 10, 533, 297, 65535, 80, 65535, 65535, 63, 65535, 187, 540, 65535,
+    65535, 65535, 551, 65535, 65535, 65535, 72, 65535, 65535, 531, 496, 146, 515, 65535, 467,
+    65535, 35, 65535, 142, 473, 324, 221, 65535, 65535, 209, 143, 65535, 65535, 65535, 535, 465,
+    47, 65535, 65535, 65535, 65535, 193, 571, 65535, 480, 582, 65535, 298, 203, 408, 251, 206,
+    65535, 267, 512, 198, 65535, 460, 65535, 208, 427, 30, 194, 272, 335, 65535, 65535, 58, 451,
+    65535, 508, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 67, 147, 65535, 350, 65535, 65535,
+    65535, 65535, 158, 78, 288, 170, 406, 65535, 205, 159, 65535, 156, 282, 546, 65535, 232, 65535,
+    457, 65535, 422, 65535, 152, 517, 65535, 65535, 566, 106, 65535, 36, 11, 261, 65535, 65535,
+    65535, 412, 12, 65535, 202, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 500,
+    65535, 149, 268, 396, 210, 65535, 520, 65535, 365, 247, 65535, 426, 65535, 453, 65535, 65535,
+    336, 65535, 318, 65535, 338, 65535, 238, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535,
+    65535, 88, 557, 260, 134, 405, 65535, 65535, 65535, 18, 65535, 65535, 265, 16, 301, 65535,
     65535,
 ];
 
 pub(crate) static FACTS: [ModifierFacts; 583] = [
     // .rn
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rz
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rm
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rp
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rna
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rs
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rni
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rzi
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rmi
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .rpi
-    ModifierFacts {
-        class: ModifierClass::Rounding,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Rounding),
     // .approx
-    ModifierFacts {
-        class: ModifierClass::Precision,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Precision).doubled(),
     // .full
-    ModifierFacts {
-        class: ModifierClass::Precision,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Precision),
     // .eq
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .ne
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .lt
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .le
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .gt
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .ge
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .lo
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .ls
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .hi
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .hs
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .equ
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .neu
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .ltu
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .leu
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .gtu
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .geu
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .num
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .nan
-    ModifierFacts {
-        class: ModifierClass::Comparison,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Comparison),
     // .and
-    ModifierFacts {
-        class: ModifierClass::Boolean,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Boolean),
     // .or
-    ModifierFacts {
-        class: ModifierClass::Boolean,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Boolean),
     // .xor
-    ModifierFacts {
-        class: ModifierClass::Boolean,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .add
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .inc
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .dec
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .min
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .max
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .cas
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .exch
-    ModifierFacts {
-        class: ModifierClass::Operation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Boolean),
     // .popc
-    ModifierFacts {
-        class: ModifierClass::Popcount,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Boolean),
+    // .add
+    ModifierFacts::new(ModifierClass::Operation),
+    // .inc
+    ModifierFacts::new(ModifierClass::Operation),
+    // .dec
+    ModifierFacts::new(ModifierClass::Operation),
+    // .min
+    ModifierFacts::new(ModifierClass::Operation),
+    // .max
+    ModifierFacts::new(ModifierClass::Operation),
+    // .cas
+    ModifierFacts::new(ModifierClass::Operation),
+    // .exch
+    ModifierFacts::new(ModifierClass::Operation),
     // .wide
-    ModifierFacts {
-        class: ModifierClass::Width,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Width),
     // .sat
-    ModifierFacts {
-        class: ModifierClass::Saturation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Saturation).doubled(),
     // .satfinite
-    ModifierFacts {
-        class: ModifierClass::Saturation,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Saturation).doubled(),
     // .relu
-    ModifierFacts {
-        class: ModifierClass::Relu,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Relu).doubled(),
     // .ftz
-    ModifierFacts {
-        class: ModifierClass::Subnormal,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Subnormal),
     // .noftz
-    ModifierFacts {
-        class: ModifierClass::Subnormal,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Subnormal),
     // .NaN
-    ModifierFacts {
-        class: ModifierClass::Nan,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Nan).doubled(),
     // .xorsign
-    ModifierFacts {
-        class: ModifierClass::Sign,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Sign),
     // .abs
-    ModifierFacts {
-        class: ModifierClass::Sign,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Sign),
     // .oob
-    ModifierFacts {
-        class: ModifierClass::OutOfBounds,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::OutOfBounds),
     // .cc
-    ModifierFacts {
-        class: ModifierClass::Carry,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Carry).doubled(),
     // .finite
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .infinite
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .number
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .notanumber
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .normal
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .subnormal
-    ModifierFacts {
-        class: ModifierClass::Number,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Number).ignored(),
     // .v2
-    ModifierFacts {
-        class: ModifierClass::Vector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 2,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vector).vector_len(2),
     // .v4
-    ModifierFacts {
-        class: ModifierClass::Vector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 4,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vector).vector_len(4),
     // .v8
-    ModifierFacts {
-        class: ModifierClass::Vector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 8,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vector).vector_len(8),
     // .cta
-    ModifierFacts {
-        class: ModifierClass::Scope,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scope),
     // .cluster
-    ModifierFacts {
-        class: ModifierClass::Scope,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scope),
     // .gpu
-    ModifierFacts {
-        class: ModifierClass::Scope,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scope),
     // .sys
-    ModifierFacts {
-        class: ModifierClass::Scope,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scope),
     // .gl
-    ModifierFacts {
-        class: ModifierClass::Scope,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scope),
     // .weak
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .relaxed
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .acquire
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .release
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .acq_rel
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .sc
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .volatile
-    ModifierFacts {
-        class: ModifierClass::Order,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Order),
     // .mmio
-    ModifierFacts {
-        class: ModifierClass::Mmio,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Mmio),
     // .ca
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .cg
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .cs
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .lu
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .cv
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .wb
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .wt
-    ModifierFacts {
-        class: ModifierClass::Cache,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Cache),
     // .nc
-    ModifierFacts {
-        class: ModifierClass::Coherence,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Coherence),
     // .L1
-    ModifierFacts {
-        class: ModifierClass::CacheLevel,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::CacheLevel),
     // .L2
-    ModifierFacts {
-        class: ModifierClass::CacheLevel,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::CacheLevel),
     // .L1::evict_normal
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L1::evict_unchanged
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L1::evict_first
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L1::evict_last
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L1::no_allocate
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L2::evict_normal
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L2::evict_unchanged
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L2::evict_first
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L2::evict_last
-    ModifierFacts {
-        class: ModifierClass::Eviction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Eviction),
     // .L2::cache_hint
-    ModifierFacts {
-        class: ModifierClass::CacheHint,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::CacheHint),
     // .L2::64B
-    ModifierFacts {
-        class: ModifierClass::PrefetchSize,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::PrefetchSize),
     // .L2::128B
-    ModifierFacts {
-        class: ModifierClass::PrefetchSize,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::PrefetchSize),
     // .L2::256B
-    ModifierFacts {
-        class: ModifierClass::PrefetchSize,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::PrefetchSize),
     // .row
-    ModifierFacts {
-        class: ModifierClass::Layout,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Layout),
     // .col
-    ModifierFacts {
-        class: ModifierClass::Layout,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Layout),
     // .m8n8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n8k4
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n8k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n8k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n8k128
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m8n32k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m32n8k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n16k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n16k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k4
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k128
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m16n8k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n8k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n16k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n24k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n32k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n40k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n48k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n56k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n64k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n72k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n80k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n88k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n96k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n104k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n112k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n120k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n128k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n136k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n144k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n152k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n160k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n168k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n176k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n184k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n192k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n200k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n208k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n216k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n224k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n232k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n240k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n248k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n256k8
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n8k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n16k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n24k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n32k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n40k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n48k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n56k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n64k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n72k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n80k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n88k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n96k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n104k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n112k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n120k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n128k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n136k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n144k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n152k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n160k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n168k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n176k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n184k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n192k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n200k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n208k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n216k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n224k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n232k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n240k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n248k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n256k16
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n8k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n16k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n24k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n32k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n40k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n48k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n56k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n64k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n72k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n80k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n88k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n96k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n104k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n112k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n120k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n128k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n136k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n144k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n152k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n160k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n168k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n176k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n184k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n192k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n200k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n208k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n216k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n224k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n232k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n240k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n248k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n256k32
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n8k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n16k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n24k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n32k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n40k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n48k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n56k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n64k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n72k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n80k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n88k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n96k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n104k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n112k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n120k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n128k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n136k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n144k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n152k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n160k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n168k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n176k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n184k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n192k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n200k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n208k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n216k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n224k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n232k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n240k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n248k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n256k64
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n8k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n24k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n16k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n32k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n48k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n64k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n80k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n96k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n112k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n128k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n144k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n160k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n176k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n192k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n208k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n224k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n240k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .m64n256k256
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .16x64b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .16x128b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .16x256b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .32x32b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .16x32bx2
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .128x256b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .4x256b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .128x128b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .64x128b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .32x128b
-    ModifierFacts {
-        class: ModifierClass::Shape,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shape),
     // .x1
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x2
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x4
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x8
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x16
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x32
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x64
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .x128
-    ModifierFacts {
-        class: ModifierClass::Repeat,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Repeat),
     // .trans
-    ModifierFacts {
-        class: ModifierClass::Transpose,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Transpose),
     // .sp
-    ModifierFacts {
-        class: ModifierClass::Sparsity,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Sparsity),
     // .sp::ordered_metadata
-    ModifierFacts {
-        class: ModifierClass::Sparsity,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Sparsity),
     // .acc::f16
-    ModifierFacts {
-        class: ModifierClass::Accumulator,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Accumulator).ignored(),
     // .acc::f32
-    ModifierFacts {
-        class: ModifierClass::Accumulator,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Accumulator).ignored(),
     // .kind::f16
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::tf32
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::f8f6f4
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::i8
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::mxf8f6f4
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::mxf4
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .kind::mxf4nvf4
-    ModifierFacts {
-        class: ModifierClass::Kind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Kind),
     // .block_scale
-    ModifierFacts {
-        class: ModifierClass::BlockScale,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::BlockScale),
     // .scale_vec::1X
-    ModifierFacts {
-        class: ModifierClass::ScaleVector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ScaleVector),
     // .scale_vec::2X
-    ModifierFacts {
-        class: ModifierClass::ScaleVector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ScaleVector),
     // .scale_vec::4X
-    ModifierFacts {
-        class: ModifierClass::ScaleVector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ScaleVector),
     // .block16
-    ModifierFacts {
-        class: ModifierClass::ScaleVector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ScaleVector),
     // .block32
-    ModifierFacts {
-        class: ModifierClass::ScaleVector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ScaleVector),
     // .cta_group::1
-    ModifierFacts {
-        class: ModifierClass::CtaGroup,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::CtaGroup),
     // .cta_group::2
-    ModifierFacts {
-        class: ModifierClass::CtaGroup,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::CtaGroup),
     // .collector::a::fill
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::a::use
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::a::lastuse
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::a::discard
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b0::fill
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b1::fill
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b2::fill
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b3::fill
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b0::use
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b1::use
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b2::use
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b3::use
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b0::lastuse
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b1::lastuse
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b2::lastuse
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b3::lastuse
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b0::discard
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b1::discard
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b2::discard
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .collector::b3::discard
-    ModifierFacts {
-        class: ModifierClass::Collector,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Collector),
     // .ashift
-    ModifierFacts {
-        class: ModifierClass::AShift,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::AShift),
     // .pack::16b
-    ModifierFacts {
-        class: ModifierClass::Packing,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Packing),
     // .unpack::16b
-    ModifierFacts {
-        class: ModifierClass::Packing,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Packing),
     // .mbarrier::complete_tx::bytes
-    ModifierFacts {
-        class: ModifierClass::Completion,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Completion),
     // .mbarrier::arrive::one
-    ModifierFacts {
-        class: ModifierClass::Completion,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Completion),
     // .bulk_group
-    ModifierFacts {
-        class: ModifierClass::Completion,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Completion),
     // .multicast::cluster
-    ModifierFacts {
-        class: ModifierClass::Multicast,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Multicast),
     // .multicast::cluster::all
-    ModifierFacts {
-        class: ModifierClass::Multicast,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Multicast),
     // .warpx2::02_13
-    ModifierFacts {
-        class: ModifierClass::Multicast,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Multicast),
     // .warpx2::01_23
-    ModifierFacts {
-        class: ModifierClass::Multicast,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Multicast),
     // .warpx4
-    ModifierFacts {
-        class: ModifierClass::Multicast,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Multicast),
     // .cp_mask
-    ModifierFacts {
-        class: ModifierClass::ByteMask,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ByteMask),
     // .ignore_oob
-    ModifierFacts {
-        class: ModifierClass::IgnoreBytes,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::IgnoreBytes),
     // .1d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .2d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .3d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .4d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .5d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .a1d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .a2d
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .cube
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .acube
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .2dms
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .a2dms
-    ModifierFacts {
-        class: ModifierClass::Dimension,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Dimension),
     // .tile
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .tile::gather4
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .tile::scatter4
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .im2col
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .im2col::w
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .im2col::w::128
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .im2col_no_offs
-    ModifierFacts {
-        class: ModifierClass::LoadMode,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::LoadMode),
     // .r
-    ModifierFacts {
-        class: ModifierClass::Component,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Component),
     // .g
-    ModifierFacts {
-        class: ModifierClass::Component,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Component),
     // .b
-    ModifierFacts {
-        class: ModifierClass::Component,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Component),
     // .a
-    ModifierFacts {
-        class: ModifierClass::Component,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Component),
     // .width
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .height
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .depth
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .channel_data_type
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .channel_order
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .normalized_coords
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .array_size
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .num_mipmap_levels
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .num_samples
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .memory_layout
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .force_unnormalized_coords
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .filter_mode
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .addr_mode_0
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .addr_mode_1
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .addr_mode_2
-    ModifierFacts {
-        class: ModifierClass::Query,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Query),
     // .clamp
-    ModifierFacts {
-        class: ModifierClass::Clamp,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Clamp),
     // .wrap
-    ModifierFacts {
-        class: ModifierClass::Clamp,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Clamp),
     // .zero
-    ModifierFacts {
-        class: ModifierClass::Clamp,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Clamp),
     // .trap
-    ModifierFacts {
-        class: ModifierClass::Clamp,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Clamp),
     // .up
-    ModifierFacts {
-        class: ModifierClass::Shuffle,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shuffle),
     // .down
-    ModifierFacts {
-        class: ModifierClass::Shuffle,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shuffle),
     // .bfly
-    ModifierFacts {
-        class: ModifierClass::Shuffle,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shuffle),
     // .idx
-    ModifierFacts {
-        class: ModifierClass::Shuffle,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Shuffle),
     // .all
-    ModifierFacts {
-        class: ModifierClass::Vote,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vote),
     // .any
-    ModifierFacts {
-        class: ModifierClass::Vote,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vote),
     // .ballot
-    ModifierFacts {
-        class: ModifierClass::Vote,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Vote),
     // .f4e
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .b4e
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .rc8
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .ecl
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .ecr
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .rc16
-    ModifierFacts {
-        class: ModifierClass::Permute,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Permute),
     // .shiftamt
-    ModifierFacts {
-        class: ModifierClass::ShiftAmount,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::ShiftAmount).doubled(),
     // .shr7
-    ModifierFacts {
-        class: ModifierClass::Scaling,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scaling),
     // .shr15
-    ModifierFacts {
-        class: ModifierClass::Scaling,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scaling),
     // .po
-    ModifierFacts {
-        class: ModifierClass::PlusOne,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::PlusOne),
     // .h0
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h1
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h00
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h01
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h02
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h03
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h10
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h11
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h12
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h13
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h20
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h21
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h22
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h23
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h30
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h31
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h32
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .h33
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b0
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b10
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b2
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b20
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b21
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b210
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b3
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b30
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b31
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b310
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b320
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b321
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .b3210
-    ModifierFacts {
-        class: ModifierClass::Lane,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Lane),
     // .sync
-    ModifierFacts {
-        class: ModifierClass::Convergence,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Convergence).doubled(),
     // .aligned
-    ModifierFacts {
-        class: ModifierClass::Convergence,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Convergence),
     // .uni
-    ModifierFacts {
-        class: ModifierClass::Convergence,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: true,
-    },
+    ModifierFacts::new(ModifierClass::Convergence).doubled(),
     // .alias
-    ModifierFacts {
-        class: ModifierClass::ProxyKind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ProxyKind),
     // .async
-    ModifierFacts {
-        class: ModifierClass::ProxyKind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ProxyKind),
     // .async::generic
-    ModifierFacts {
-        class: ModifierClass::ProxyKind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ProxyKind),
     // .tensormap::generic
-    ModifierFacts {
-        class: ModifierClass::ProxyKind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ProxyKind),
     // .tensormap
-    ModifierFacts {
-        class: ModifierClass::ProxyKind,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::ProxyKind),
     // .sync_restrict::shared::cta
-    ModifierFacts {
-        class: ModifierClass::Restriction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Restriction),
     // .sync_restrict::shared::cluster
-    ModifierFacts {
-        class: ModifierClass::Restriction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Restriction),
     // .mbarrier_init
-    ModifierFacts {
-        class: ModifierClass::Restriction,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Restriction),
     // .global_address
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .rank
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .box_dim
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .global_dim
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .global_stride
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .element_stride
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .elemtype
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .interleave_layout
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .swizzle_mode
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .swizzle_atomicity
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .fill_mode
-    ModifierFacts {
-        class: ModifierClass::Field,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Field).ignored(),
     // .noinc
-    ModifierFacts {
-        class: ModifierClass::Increment,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Increment),
     // .noComplete
-    ModifierFacts {
-        class: ModifierClass::Increment,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Increment),
     // .launch_dependents
-    ModifierFacts {
-        class: ModifierClass::Action,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Action),
     // .wait
-    ModifierFacts {
-        class: ModifierClass::Action,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Action),
     // .read
-    ModifierFacts {
-        class: ModifierClass::Reading,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Reading),
     // .scaled::n2::ue8m0
-    ModifierFacts {
-        class: ModifierClass::Scaled,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Scaled),
     // .arrive
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .arrive_drop
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .alloc
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .base
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .bulk
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .c
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .commit
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .commit_group
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .complete_tx
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .cp
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .cp_fenceproxy
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .cvt
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .d
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .dealloc
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .expect_tx
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .fence
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .fence::after_thread_sync
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .fence::before_thread_sync
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .fractional
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .get_first_ctaid
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .get_first_ctaid::x
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .get_first_ctaid::y
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .get_first_ctaid::z
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .grad
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .init
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .inval
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .is_canceled
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .l
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .ld
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .ld_reduce
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .level
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .load
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .mask
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .mbarrier
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .mma
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .mma_async
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .p
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .pack
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .parity
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .pending_count
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .prefetch
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .proxy
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .query_cancel
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .range
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .red
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .reduce
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .relinquish_alloc_permit
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .replace
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .shift
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .st
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .store
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .tensor
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .test_wait
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .to
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .try_cancel
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .try_wait
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .wait::ld
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .wait::st
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .wait_all
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .wait_group
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .warp
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .ws
-    ModifierFacts {
-        class: ModifierClass::Name,
-        scalar_type: None,
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Name),
     // .s8
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S8),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S8),
     // .s16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S16),
     // .s32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S32),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S32),
     // .s64
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S64),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S64),
     // .u8
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U8),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U8),
     // .u16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U16),
     // .u32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U32),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U32),
     // .u64
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U64),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U64),
     // .f16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::F16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::F16),
     // .f16x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::F16x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::F16x2),
     // .f32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::F32),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::F32),
     // .f64
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::F64),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::F64),
     // .b8
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B8),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B8),
     // .b16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B16),
     // .b32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B32),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B32),
     // .b64
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B64),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B64),
     // .b128
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B128),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B128),
     // .pred
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Pred),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Pred),
     // .bf16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Bf16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Bf16),
     // .tf32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Tf32),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Tf32),
     // .e4m3
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E4m3),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E4m3),
     // .e5m2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E5m2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E5m2),
     // .e2m1
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m1),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m1),
     // .e2m3
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m3),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m3),
     // .e3m2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E3m2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E3m2),
     // .ue8m0
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Ue8m0),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Ue8m0),
     // .ue4m3
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Ue4m3),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Ue4m3),
     // .s2f6
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S2f6),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S2f6),
     // .f32x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::F32x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::F32x2),
     // .bf16x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Bf16x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Bf16x2),
     // .e4m3x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E4m3x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E4m3x2),
     // .e5m2x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E5m2x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E5m2x2),
     // .e2m3x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m3x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m3x2),
     // .e3m2x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E3m2x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E3m2x2),
     // .ue8m0x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Ue8m0x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Ue8m0x2),
     // .s2f6x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S2f6x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S2f6x2),
     // .e2m1x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m1x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m1x2),
     // .e4m3x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E4m3x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E4m3x4),
     // .e5m2x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E5m2x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E5m2x4),
     // .e2m3x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m3x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m3x4),
     // .e3m2x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E3m2x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E3m2x4),
     // .e2m1x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::E2m1x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::E2m1x4),
     // .u16x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U16x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U16x2),
     // .s16x2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S16x2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S16x2),
     // .u8x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U8x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U8x4),
     // .s8x4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S8x4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S8x4),
     // .b1
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B1),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::B1),
     // .u2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U2),
     // .s2
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S2),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S2),
     // .u4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::U4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::U4),
     // .s4
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::S4),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .b4x16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B4x16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .b4x16_p64
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B4x16P64),
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
-    // .b6x16_p32
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B6x16P32),
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
-    // .b6p2x16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B6p2x16),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
-    // .b8x16
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B8x16),
-        state_space: None,
-        vector_len: 0,
-        ignored: true,
-        doubled: false,
-    },
-    // .b1024
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::B1024),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::S4),
     // .texref
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Texref),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Texref),
     // .samplerref
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Samplerref),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Samplerref),
     // .surfref
-    ModifierFacts {
-        class: ModifierClass::Type,
-        scalar_type: Some(ScalarType::Surfref),
-        state_space: None,
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Type).scalar_type(ScalarType::Surfref),
+    // .b4x16
+    ModifierFacts::new(ModifierClass::Format).scalar_type(ScalarType::B4x16),
+    // .b4x16_p64
+    ModifierFacts::new(ModifierClass::Format)
+        .scalar_type(ScalarType::B4x16P64)
+        .ignored(),
+    // .b6x16_p32
+    ModifierFacts::new(ModifierClass::Format)
+        .scalar_type(ScalarType::B6x16P32)
+        .ignored(),
+    // .b6p2x16
+    ModifierFacts::new(ModifierClass::Format).scalar_type(ScalarType::B6p2x16),
+    // .b8x16
+    ModifierFacts::new(ModifierClass::Format)
+        .scalar_type(ScalarType::B8x16)
+        .ignored(),
+    // .b1024
+    ModifierFacts::new(ModifierClass::Format).scalar_type(ScalarType::B1024),
     // .const
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::Const),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::Const),
     // .global
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::Global),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::Global),
     // .local
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::Local),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::Local),
     // .param
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::Param),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::Param),
     // .param::entry
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::ParamEntry),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::ParamEntry),
     // .param::func
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::ParamFunc),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::ParamFunc),
     // .shared
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::Shared),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::Shared),
     // .shared::cta
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::SharedCta),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::SharedCta),
     // .shared::cluster
-    ModifierFacts {
-        class: ModifierClass::Space,
-        scalar_type: None,
-        state_space: Some(StateSpace::SharedCluster),
-        vector_len: 0,
-        ignored: false,
-        doubled: false,
-    },
+    ModifierFacts::new(ModifierClass::Space).state_space(StateSpace::SharedCluster),
 ];

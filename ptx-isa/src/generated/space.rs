@@ -68,10 +68,10 @@ static TEXTS: [&str; 12] = [
     ".tex",
 ];
 
-static DISPLACEMENTS: [u16; 4] = [4, 0, 12, 1];
+static DISPLACEMENTS: [u16; 4] = [0, 0, 4, 6];
 
 static PLACES: [u16; 16] = [
-    10, 1, 65535, 6, 0, 3, 4, 8, 9, 11, 65535, 65535, 65535, 2, 5, 7,
+    65535, 7, 1, 3, 8, 5, 4, 9, 11, 65535, 10, 65535, 0, 65535, 6, 2,
 ];
 
 pub(crate) static FACTS: [SpaceFacts; 12] = [

@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use super::naming::variant;
 use super::output::Output;
 use super::perfect;
-use super::vocabulary::{TargetRow, Version, Vocabulary};
+use super::rows::{TargetRow, Version};
+use super::vocabulary::{FORMAT_CLASS, SPACE_CLASS, TYPE_CLASS, Vocabulary};
 
 /// One enum of words.
 struct Words<'a> {
@@ -117,16 +118,21 @@ fn emit_modifiers(v: &Vocabulary, out: &mut Output) -> Result<()> {
     let mut facts = Vec::new();
     for m in &v.modifiers {
         let class = &v.classes[m.class];
-        let find = |kind: &str, found: bool| found.then(|| format!("{kind}::{}", variant(&m.text)));
-        facts.push(format!(
-            "ModifierFacts {{ class: ModifierClass::{}, scalar_type: {}, state_space: {}, vector_len: {}, ignored: {}, doubled: {} }}",
-            variant(&class.name),
-            option(find("ScalarType", class.name == "type")),
-            option(find("StateSpace", class.name == "space")),
-            if class.name == "vector" { m.text.trim_start_matches(".v").parse::<u8>().context("a vector length")? } else { 0 },
-            m.ignored,
-            m.doubled,
-        ));
+        let mut fact = format!(
+            "ModifierFacts::new(ModifierClass::{})",
+            variant(&class.name)
+        );
+        match class.name.as_str() {
+            TYPE_CLASS | FORMAT_CLASS => {
+                write!(fact, ".scalar_type(ScalarType::{})", variant(&m.text))?
+            }
+            SPACE_CLASS => write!(fact, ".state_space(StateSpace::{})", variant(&m.text))?,
+            "vector" => write!(fact, ".vector_len({})", m.text.trim_start_matches(".v"))?,
+            _ => {}
+        }
+        fact += if m.ignored { ".ignored()" } else { "" };
+        fact += if m.doubled { ".doubled()" } else { "" };
+        facts.push(fact);
     }
     out.add(
         "modifier.rs",

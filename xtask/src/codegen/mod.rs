@@ -1,19 +1,32 @@
 //! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`.
 
+mod condition;
+mod emit_forms;
 mod emit_vocabulary;
 mod naming;
+mod notation;
 mod output;
 mod perfect;
+mod read_block;
+mod read_statement;
+mod resolve;
+mod resolve_rules;
+mod rows;
 mod source;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod used;
 mod vocabulary;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
 use output::Output;
-use source::{Cursor, Line};
+use source::Line;
 use vocabulary::Vocabulary;
 
 /// Arguments of `cargo xtask codegen`.
@@ -49,25 +62,41 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     vocabulary.finish()?;
 
-    let mut opcodes = std::collections::BTreeSet::new();
+    let mut names = Vec::new();
     for entry in fs::read_dir(&isa)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".isa") && !VOCABULARY.contains(&name.as_str()) {
-            for line in read(&name)? {
-                let mut c = Cursor::new(&line);
-                if line.indent == 0 && c.eat_word("insn") {
-                    while c.peek_char().is_some_and(|c| c != '"') {
-                        let word = c.word("a name")?;
-                        opcodes.insert(word.split('.').next().unwrap_or_default().to_string());
-                    }
-                }
-            }
+            names.push(name);
         }
     }
-    let opcodes: Vec<String> = opcodes.into_iter().collect();
+    names.sort();
+    let mut families = Vec::new();
+    for name in &names {
+        families.push(read_block::read(
+            name.trim_end_matches(".isa"),
+            &read(name)?,
+        )?);
+    }
+    let blocks = families.iter().flat_map(|f| &f.blocks);
+    let opcodes: BTreeSet<&str> = blocks
+        .flat_map(|b| &b.names)
+        .map(|name| name.split('.').next().unwrap_or_default())
+        .collect();
+    let opcodes: Vec<String> = opcodes.into_iter().map(str::to_string).collect();
 
     let mut output = Output::default();
     emit_vocabulary::emit(&vocabulary, &opcodes, &mut output)?;
+    let counts = emit_forms::emit(&vocabulary, &families, &opcodes, &mut output)?;
     output.add_index();
-    output.finish(&root.join("ptx-isa/src/generated"), root, args.check)
+    output.finish(&root.join("ptx-isa/src/generated"), root, args.check)?;
+    println!(
+        "{} opcodes, {} instructions, {} blocks ({} with legality), {} forms ({} with legality)",
+        opcodes.len(),
+        counts.instructions,
+        counts.blocks,
+        counts.complete,
+        counts.forms,
+        counts.complete_forms
+    );
+    Ok(())
 }

@@ -24,19 +24,6 @@ pub(crate) fn variant(word: &str) -> String {
     out
 }
 
-/// The name of a static: `texture.isa` is `TEXTURE`.
-pub(crate) fn screaming(word: &str) -> String {
-    word.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_uppercase()
-            } else {
-                '_'
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::variant;

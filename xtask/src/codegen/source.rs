@@ -92,11 +92,13 @@ impl Cursor {
         &self.line.text[self.at..]
     }
 
+    /// The place of the next character that is no blank.
     pub(crate) fn pos(&self) -> Pos {
+        let blanks = self.rest().len() - self.rest().trim_start().len();
         Pos {
             file: self.line.file.clone(),
             line: self.line.number,
-            column: self.at + 1,
+            column: self.at + blanks + 1,
         }
     }
 

@@ -2,83 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::rows::{
+    ClassRow, DirectiveRow, ModifierRow, RegisterRow, SpaceRow, TargetRow, TypeRow, Version,
+    VersionRow,
+};
 use super::source::{Cursor, Error, Line, Pos, Result, expand};
-
-pub(crate) type Version = (u8, u8);
-
-#[derive(Debug)]
-pub(crate) struct TypeRow {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) bits: u16,
-    pub(crate) packed: Option<(String, u8)>,
-    pub(crate) register: Option<String>,
-    pub(crate) declare: Vec<String>,
-    pub(crate) since: Version,
-}
-
-#[derive(Debug)]
-pub(crate) struct SpaceRow {
-    pub(crate) name: String,
-    pub(crate) addressable: bool,
-    pub(crate) modifier: bool,
-    pub(crate) within: Option<String>,
-    pub(crate) since: Version,
-}
-
-#[derive(Debug)]
-pub(crate) struct VersionRow {
-    pub(crate) version: Version,
-    pub(crate) toolkit: Option<String>,
-    pub(crate) driver: Option<String>,
-}
-
-#[derive(Debug)]
-pub(crate) struct TargetRow {
-    pub(crate) name: String,
-    pub(crate) number: u16,
-    /// `a`, `f` or nothing.
-    pub(crate) suffix: Option<char>,
-    pub(crate) since: Version,
-    pub(crate) renamed: Option<(String, Version)>,
-}
-
-#[derive(Debug)]
-pub(crate) struct RegisterRow {
-    pub(crate) name: String,
-    pub(crate) vector: bool,
-    pub(crate) ty: String,
-    pub(crate) volatile: bool,
-    pub(crate) since: Version,
-    pub(crate) target: Option<String>,
-}
-
-#[derive(Debug)]
-pub(crate) struct DirectiveRow {
-    pub(crate) name: String,
-    pub(crate) section: String,
-    pub(crate) places: Vec<String>,
-    pub(crate) ending: String,
-    pub(crate) since: Version,
-    pub(crate) target: Option<String>,
-    pub(crate) until: Option<Version>,
-}
-
-#[derive(Debug)]
-pub(crate) struct ClassRow {
-    pub(crate) name: String,
-    pub(crate) positional: bool,
-    pub(crate) meaning: String,
-}
-
-#[derive(Debug)]
-pub(crate) struct ModifierRow {
-    pub(crate) text: String,
-    /// Index into the classes.
-    pub(crate) class: usize,
-    pub(crate) ignored: bool,
-    pub(crate) doubled: bool,
-}
 
 /// Everything the vocabulary files say.
 #[derive(Debug, Default)]
@@ -93,6 +21,8 @@ pub(crate) struct Vocabulary {
     pub(crate) directives: Vec<DirectiveRow>,
     pub(crate) classes: Vec<ClassRow>,
     pub(crate) modifiers: Vec<ModifierRow>,
+    /// Instructions on which certain words have no effect.
+    pub(crate) ignored_on: Vec<(String, Vec<String>, Pos)>,
     /// Where each word of each kind was first written, to name the other place when it comes again.
     seen: HashMap<(&'static str, String), Pos>,
 }
@@ -122,6 +52,8 @@ const PLACES: &[&str] = &[
     "section",
 ];
 pub(crate) const TYPE_CLASS: &str = "type";
+/// Layouts of data are told apart among themselves, not from types.
+pub(crate) const FORMAT_CLASS: &str = "format";
 pub(crate) const SPACE_CLASS: &str = "space";
 
 impl Vocabulary {
@@ -162,21 +94,31 @@ impl Vocabulary {
 
     /// Checks what only the whole vocabulary can show, and adds the words of types and spaces to the modifiers.
     pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
-        for (class, meaning) in [(TYPE_CLASS, "type"), (SPACE_CLASS, "state space")] {
+        for (class, meaning) in [
+            (TYPE_CLASS, "type"),
+            (FORMAT_CLASS, "data format"),
+            (SPACE_CLASS, "state space"),
+        ] {
             let index = self.classes.len();
             self.classes.push(ClassRow {
                 name: class.into(),
                 positional: true,
                 meaning: meaning.into(),
             });
-            let words: Vec<String> = if class == TYPE_CLASS {
-                self.types.iter().map(|t| t.name.clone()).collect()
-            } else {
-                self.spaces
+            let types = |formats: bool| {
+                self.types
+                    .iter()
+                    .filter(move |t| (t.kind == "format") == formats)
+            };
+            let words: Vec<String> = match class {
+                TYPE_CLASS => types(false).map(|t| t.name.clone()).collect(),
+                FORMAT_CLASS => types(true).map(|t| t.name.clone()).collect(),
+                _ => self
+                    .spaces
                     .iter()
                     .filter(|s| s.modifier)
                     .map(|s| s.name.clone())
-                    .collect()
+                    .collect(),
             };
             for text in words {
                 anyhow::ensure!(
@@ -452,10 +394,23 @@ impl Vocabulary {
         Ok(())
     }
 
+    /// `ignored WORD… [on NAME…]` and `doubled WORD…`
     fn marks(&mut self, c: &mut Cursor, mark: &str) -> Result<()> {
-        while !c.at_end() {
+        let mut words = Vec::new();
+        while c.peek_char() == Some('.') {
             let pos = c.pos();
-            let text = c.word("a modifier")?;
+            words.push((c.word("a modifier")?, pos));
+        }
+        if mark == "ignored" && c.eat_word("on") {
+            while !c.at_end() {
+                let pos = c.pos();
+                let name = c.word("the name of an instruction")?;
+                let words = words.iter().map(|(word, _)| word.clone()).collect();
+                self.ignored_on.push((name, words, pos));
+            }
+            return Ok(());
+        }
+        for (text, pos) in words {
             if mark == "ignored" {
                 self.once("ignored", &text, pos)?;
             } else if let Some(row) = self.modifiers.iter_mut().find(|m| m.text == text) {

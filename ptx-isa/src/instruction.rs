@@ -1,0 +1,69 @@
+//! Instructions by name: an opcode and the fixed words after it.
+
+use crate::generated::instructions;
+use crate::{Floor, Form, Modifier, Opcode};
+
+/// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
+#[derive(Copy, Clone, Debug)]
+pub struct Instruction {
+    pub(crate) name: &'static str,
+    pub(crate) opcode: Opcode,
+    pub(crate) words: &'static [Modifier],
+    pub(crate) floors: &'static [Floor],
+    pub(crate) forms: &'static [&'static Form],
+}
+
+impl Instruction {
+    /// All instructions, by opcode and then by name.
+    pub const ALL: &'static [Self] = &instructions::INSTRUCTIONS;
+
+    /// The whole name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The first word.
+    pub const fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    /// The fixed words after the opcode.
+    pub const fn words(&self) -> &'static [Modifier] {
+        self.words
+    }
+
+    /// The section of the manual that comes first.
+    pub fn section(&self) -> &'static str {
+        self.forms.first().map_or("", |f| f.section())
+    }
+
+    /// What the name itself needs, beyond what its forms need: one of these, unless there are none.
+    pub const fn floors(&self) -> &'static [Floor] {
+        self.floors
+    }
+
+    /// Its forms.
+    pub const fn forms(&self) -> &'static [&'static Form] {
+        self.forms
+    }
+}
+
+impl Opcode {
+    /// The instructions that begin with this word.
+    #[inline]
+    pub fn instructions(self) -> &'static [Instruction] {
+        let (start, end) = instructions::BY_OPCODE[self as usize];
+        instructions::INSTRUCTIONS
+            .get(start as usize..end as usize)
+            .unwrap_or(&[])
+    }
+}
+
+/// The instruction whose fixed words are the longest beginning of the written modifiers.
+pub fn find_instruction(opcode: Opcode, modifiers: &[Modifier]) -> Option<&'static Instruction> {
+    let candidates = opcode
+        .instructions()
+        .iter()
+        .filter(|i| modifiers.starts_with(i.words));
+    candidates.max_by_key(|i| i.words.len())
+}

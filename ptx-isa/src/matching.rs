@@ -1,0 +1,334 @@
+//! Which written modifier fills which slot of a form, and in which order the manual would write them.
+//!
+//! The assembler takes the modifiers after an instruction's name in nearly any order. Only the words of a positional
+//! class (types, state spaces, layouts, …) are told apart by their order among themselves.
+
+use crate::generated::sets;
+use crate::{Form, Instruction, Modifier, Opcode, TokenSet, find_instruction};
+
+/// The most modifiers an instruction can have and still be matched; none in PTX comes near.
+pub const MAX_MODIFIERS: usize = 32;
+
+/// How many placements are tried before a form counts as not matching. Forms are nearly free of ambiguity, so that a
+/// match takes about as many steps as there are modifiers.
+const MAX_STEPS: u32 = 512;
+
+const NONE: u8 = u8::MAX;
+
+/// Where one modifier went: a slot, and a place in an alternative of several words.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Placement {
+    slot: u8,
+    /// Index of the sequence, or `NONE` for an alternative of one word.
+    sequence: u8,
+    position: u8,
+}
+
+const NOWHERE: Placement = Placement {
+    slot: NONE,
+    sequence: NONE,
+    position: 0,
+};
+
+/// The slots the written modifiers fill.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct SlotAssignment {
+    modifiers: [Modifier; MAX_MODIFIERS],
+    placements: [Placement; MAX_MODIFIERS],
+    len: u8,
+}
+
+impl SlotAssignment {
+    /// The slot of the written modifier of an index; `None` for one that is ignored.
+    pub fn slot_of(&self, written: usize) -> Option<usize> {
+        let placement = self.placements.get(..self.len.into())?.get(written)?;
+        (placement.slot != NONE).then_some(placement.slot.into())
+    }
+
+    /// The words a slot holds, in the order in which they were written.
+    pub fn words(&self, slot: usize) -> impl Iterator<Item = Modifier> {
+        let pairs = self
+            .modifiers
+            .iter()
+            .zip(&self.placements)
+            .take(self.len.into());
+        pairs
+            .filter(move |(_, p)| usize::from(p.slot) == slot)
+            .map(|(&m, _)| m)
+    }
+
+    /// The first word a slot holds.
+    pub fn word(&self, slot: usize) -> Option<Modifier> {
+        self.words(slot).next()
+    }
+
+    /// Whether a slot is filled.
+    pub fn is_filled(&self, slot: usize) -> bool {
+        self.word(slot).is_some()
+    }
+
+    /// Whether a slot holds one of some words.
+    pub fn holds(&self, slot: usize, words: TokenSet) -> bool {
+        self.words(slot).any(|m| words.contains(m))
+    }
+}
+
+impl Form {
+    /// Assigns the modifiers written after the instruction's name to the slots. `None` if one is left over or a slot
+    /// that must be filled is empty.
+    pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
+        if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepted.contains(m))
+        {
+            return None;
+        }
+        let mut search = Search::new(self, modifiers);
+        search.place(0).then_some(search.found)
+    }
+
+    /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as the assembler: a modifier without effect may
+    /// be there although no slot takes it, and some may be written twice.
+    pub fn match_tolerant(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
+        if let Some(found) = self.match_modifiers(modifiers) {
+            return Some(found);
+        }
+        if modifiers.len() > MAX_MODIFIERS {
+            return None;
+        }
+        let mut kept = [Modifier::Rn; MAX_MODIFIERS];
+        let mut origin = [0u8; MAX_MODIFIERS];
+        let mut count = 0;
+        for (i, &m) in modifiers.iter().enumerate() {
+            if is_surplus(self, modifiers, i) {
+                continue;
+            }
+            *kept.get_mut(count)? = m;
+            *origin.get_mut(count)? = i as u8;
+            count += 1;
+        }
+        if count == modifiers.len() {
+            return None;
+        }
+        let strict = self.match_modifiers(kept.get(..count)?)?;
+        let mut found = Search::new(self, modifiers).found;
+        for (placement, &i) in strict.placements.iter().zip(&origin).take(count) {
+            *found.placements.get_mut(usize::from(i))? = *placement;
+        }
+        // A second one goes where the first went.
+        for (i, &m) in modifiers.iter().enumerate() {
+            if found.slot_of(i).is_none() {
+                let twin = modifiers.iter().position(|&t| t == m).filter(|&t| t != i);
+                let placement = twin
+                    .and_then(|t| found.placements.get(t).copied())
+                    .unwrap_or(NOWHERE);
+                *found.placements.get_mut(i)? = placement;
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Whether the modifier may be dropped: it repeats an earlier one harmlessly, or the form ignores it.
+fn is_surplus(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
+    let Some((&m, earlier)) = modifiers.get(..=index).and_then(|m| m.split_last()) else {
+        return false;
+    };
+    m.may_be_doubled() && earlier.contains(&m) || form.ignores(m)
+}
+
+/// A search for a placement of all modifiers, backtracking where a word fits several slots.
+struct Search<'a> {
+    form: &'a Form,
+    modifiers: &'a [Modifier],
+    found: SlotAssignment,
+    steps: u32,
+}
+
+impl<'a> Search<'a> {
+    fn new(form: &'a Form, modifiers: &'a [Modifier]) -> Self {
+        let mut copy = [Modifier::Rn; MAX_MODIFIERS];
+        for (to, &from) in copy.iter_mut().zip(modifiers) {
+            *to = from;
+        }
+        let found = SlotAssignment {
+            modifiers: copy,
+            placements: [NOWHERE; MAX_MODIFIERS],
+            len: modifiers.len().min(MAX_MODIFIERS) as u8,
+        };
+        Self {
+            form,
+            modifiers,
+            found,
+            steps: 0,
+        }
+    }
+
+    /// Places the modifiers from `index` on.
+    fn place(&mut self, index: usize) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return false;
+        }
+        let Some(&modifier) = self.modifiers.get(index) else {
+            return self.is_complete();
+        };
+        let after = self.last_of_class(index, modifier);
+        for (slot, &shared) in self.form.slots.iter().enumerate() {
+            let Some(def) = sets::SLOTS.get(shared as usize) else {
+                continue;
+            };
+            let slot = slot as u8;
+            if def.words.contains(modifier) && !self.is_used(index, slot) {
+                let placement = Placement {
+                    slot,
+                    sequence: NONE,
+                    position: 0,
+                };
+                if self.try_placement(index, placement, after) {
+                    return true;
+                }
+            }
+            for (sequence, words) in def.sequences.iter().enumerate() {
+                for (position, _) in words.iter().enumerate().filter(|&(_, &w)| w == modifier) {
+                    let placement = Placement {
+                        slot,
+                        sequence: sequence as u8,
+                        position: position as u8,
+                    };
+                    if self.fits_sequence(index, placement)
+                        && self.try_placement(index, placement, after)
+                    {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    fn try_placement(
+        &mut self,
+        index: usize,
+        placement: Placement,
+        after: Option<Placement>,
+    ) -> bool {
+        if after.is_some_and(|after| {
+            (after.slot, after.position) >= (placement.slot, placement.position)
+        }) {
+            return false;
+        }
+        let Some(entry) = self.found.placements.get_mut(index) else {
+            return false;
+        };
+        *entry = placement;
+        self.place(index + 1)
+    }
+
+    /// Where the nearest earlier word of the same positional class went.
+    fn last_of_class(&self, index: usize, modifier: Modifier) -> Option<Placement> {
+        let class = modifier.class();
+        if !class.is_positional() {
+            return None;
+        }
+        let earlier = self
+            .modifiers
+            .get(..index)?
+            .iter()
+            .rposition(|m| m.class() == class)?;
+        self.found.placements.get(earlier).copied()
+    }
+
+    fn placed(&self, index: usize) -> &[Placement] {
+        self.found.placements.get(..index).unwrap_or(&[])
+    }
+
+    fn is_used(&self, index: usize, slot: u8) -> bool {
+        self.placed(index).iter().any(|p| p.slot == slot)
+    }
+
+    /// Whether the slot is empty or holds other words of the same sequence.
+    fn fits_sequence(&self, index: usize, at: Placement) -> bool {
+        let mut words = self.placed(index).iter().filter(|p| p.slot == at.slot);
+        words.all(|p| p.sequence == at.sequence && p.position != at.position)
+    }
+
+    /// Whether every slot that must be filled is, and every sequence is whole.
+    fn is_complete(&self) -> bool {
+        let placed = self.placed(self.modifiers.len());
+        self.form.slots().enumerate().all(|(slot, def)| {
+            let mut words = placed.iter().filter(|p| usize::from(p.slot) == slot);
+            let Some(first) = words.next() else {
+                return def.optional;
+            };
+            let needed = def
+                .sequences
+                .get(usize::from(first.sequence))
+                .map_or(1, |s| s.len());
+            1 + words.count() == needed
+        })
+    }
+}
+
+/// The first form of the instruction that takes the modifiers, and the instruction. The modifiers are all those after
+/// the opcode; the assignment counts from the end of the instruction's name.
+pub fn find_form(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+) -> Option<(&'static Instruction, &'static Form, SlotAssignment)> {
+    let instruction = find_instruction(opcode, modifiers)?;
+    let rest = modifiers.get(instruction.words().len()..)?;
+    let strict = instruction
+        .forms()
+        .iter()
+        .find_map(|f| Some((instruction, *f, f.match_modifiers(rest)?)));
+    strict.or_else(|| {
+        instruction
+            .forms()
+            .iter()
+            .find_map(|f| Some((instruction, *f, f.match_tolerant(rest)?)))
+    })
+}
+
+/// The manual's order of the written modifiers: fills `order` with the written indices in that order and returns true.
+/// Where no form takes the modifiers, the order is the written one and the answer false. `order` must be as long as
+/// `modifiers`.
+///
+/// The words of the instruction's name stay first, the words of a positional class keep their order, a modifier that
+/// is written twice stays beside its twin, and those without effect go to the end.
+pub fn canonical_order(opcode: Opcode, modifiers: &[Modifier], order: &mut [u16]) -> bool {
+    for (i, entry) in order.iter_mut().enumerate() {
+        *entry = i as u16;
+    }
+    let Some((instruction, _, assignment)) = find_form(opcode, modifiers) else {
+        return false;
+    };
+    let fixed = instruction.words().len();
+    let Some(rest) = order.get_mut(fixed..) else {
+        return false;
+    };
+    if rest.len() + fixed != modifiers.len() {
+        return false;
+    }
+    // Insertion sort: short, stable, and one pass where the order is right already.
+    let key = |written: u16| {
+        let p = assignment
+            .placements
+            .get(usize::from(written) - fixed)
+            .copied()
+            .unwrap_or(NOWHERE);
+        (p.slot, p.position)
+    };
+    for i in 1..rest.len() {
+        let mut j = i;
+        while let Some(&[a, b]) = rest.get(j - 1..=j) {
+            if key(a) <= key(b) {
+                break;
+            }
+            rest.swap(j - 1, j);
+            j -= 1;
+            if j == 0 {
+                break;
+            }
+        }
+    }
+    true
+}

@@ -1,0 +1,241 @@
+//! Mistakes in `.isa` files are found, and named with their place.
+
+use super::output::Output;
+use super::read_block;
+use super::source::{self, expand};
+use super::vocabulary::Vocabulary;
+use super::{emit_forms, emit_vocabulary};
+
+const WORDS: &str = "\
+type .u32 unsigned 32 reg 32
+type .f16x2 packed 32 of .f16 x 2 reg 32
+type .f16 float 16 reg 16
+space .global addressable
+version 1.0 \"CUDA 1.0\"
+version 2.0
+judged 2.0
+family 100 103
+target sm_20 since 2.0
+target sm_100f since 2.0
+class rounding set \"rounding\"
+  .rn .rz
+class name positional \"a word of a name\"
+  .lo
+";
+
+fn vocabulary(text: &str) -> anyhow::Result<Vocabulary> {
+    let mut v = Vocabulary::default();
+    v.read(&source::lines("words.isa", text))?;
+    v.finish()?;
+    Ok(v)
+}
+
+/// What the generator says to a block, the vocabulary being that above.
+fn complaint(block: &str) -> String {
+    let run = || -> anyhow::Result<()> {
+        let v = vocabulary(WORDS)?;
+        let family = read_block::read("family", &source::lines("family.isa", block))?;
+        let mut opcodes: Vec<String> = family
+            .blocks
+            .iter()
+            .flat_map(|b| &b.names)
+            .map(|n| n.split('.').next().unwrap_or("").to_string())
+            .collect();
+        opcodes.dedup();
+        let mut output = Output::default();
+        emit_vocabulary::emit(&v, &opcodes, &mut output)?;
+        emit_forms::emit(&v, &[family], &opcodes, &mut output)?;
+        Ok(())
+    };
+    run().err().map_or_else(String::new, |e| e.to_string())
+}
+
+const GOOD: &str = "\
+insn mul.lo \"1.2\"
+  form {.rnd}.type  d, a{, b}
+  .rnd  = .rn .rz  default .rn
+  .type = .u32 .f16
+  d  def .type
+  a  use .type
+  b  use .u32 range 0..31 iff .rnd
+  require .rnd is .rz  =>  .type is .u32
+  since ptx 1.0;  .rz ptx 2.0 sm_20 or ptx 2.0 sm_100f+
+";
+
+#[test]
+fn a_good_block_is_accepted() {
+    assert_eq!(complaint(GOOD), "");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    for (from, to, message) in [
+        (
+            "mul.lo",
+            "mul.hi",
+            "family.isa:1:1: .hi of the name mul.hi is not in modifiers.isa",
+        ),
+        (
+            "  .type = .u32 .f16\n",
+            "",
+            "family.isa:2:14: .type is neither a slot defined here nor a modifier",
+        ),
+        (
+            ".rn .rz  default",
+            ".rn .rx  default",
+            "family.isa:3:3: .rx is neither a slot",
+        ),
+        (
+            ".rn .rz  default",
+            ".rn .rn  default",
+            "family.isa:3:15: .rn is listed twice",
+        ),
+        (
+            "  a  use .type\n",
+            "",
+            "family.isa:2:24: the operand a is not defined",
+        ),
+        (
+            "  a  use .type\n",
+            "  a  use .type\n  c  use .type\n",
+            "family.isa:7:3: no form uses c",
+        ),
+        (
+            "use .u32",
+            "uses .u32",
+            "family.isa:7:6: expected one of def, use",
+        ),
+        (
+            ".rnd is .rz",
+            ".rond is .rz",
+            "family.isa:8:11: .rond is neither a slot",
+        ),
+        (
+            "=>  .type is",
+            "->  .type is",
+            "family.isa:8:24: expected the end of the line, found ->",
+        ),
+        (
+            "ptx 2.0 sm_20",
+            "ptx 2.5 sm_20",
+            "family.isa:9:23: there is no version 2.5",
+        ),
+        (
+            "ptx 2.0 sm_20",
+            "ptx 2.0 sm_21",
+            "family.isa:9:31: sm_21 is no target",
+        ),
+        (
+            "sm_100f+",
+            "sm_100f",
+            "family.isa:9:48: a family target is written sm_Nf+",
+        ),
+        (
+            "range 0..31",
+            "range 0-31",
+            "family.isa:7:21: expected a range such as 0..15, found 0-31",
+        ),
+        (
+            "{.rnd}.type  d",
+            "{.rnd.type  d",
+            "family.isa:2:20: expected `}`",
+        ),
+        (
+            "insn mul.lo",
+            "inst mul.lo",
+            "family.isa:1:1: expected `insn` or `define`, found inst",
+        ),
+        ("  require", "    require", ""),
+    ] {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let found = complaint(&text);
+        assert!(
+            found.starts_with(message) && found.is_empty() == message.is_empty(),
+            "{from} -> {to}: {found}"
+        );
+    }
+}
+
+#[test]
+fn blocks_and_their_names_are_distinct() {
+    assert!(complaint(&format!("{GOOD}{GOOD}")).contains("is at family.isa:1:1 already"));
+    let unused = format!("define .x = .rn\n{GOOD}");
+    assert!(complaint(&unused).starts_with("family.isa:1:8: no form uses .x"));
+    let silent = GOOD
+        .replace("{.rnd}.type", ".type")
+        .replace("  .rnd  = .rn .rz  default .rn\n", "");
+    assert!(
+        complaint(&silent).contains(".rnd is neither a slot"),
+        "{}",
+        complaint(&silent)
+    );
+}
+
+#[test]
+fn words_are_distinct() {
+    for (text, message) in [
+        (
+            "  .rn .rn\n",
+            "words.isa:15:7: modifier .rn is defined at words.isa:15:3 already",
+        ),
+        (
+            "type .u32 unsigned 32\n",
+            "words.isa:15:6: type .u32 is defined at words.isa:1:6 already",
+        ),
+        (
+            "type .x odd 32\n",
+            "words.isa:15:9: expected one of signed, unsigned",
+        ),
+        ("version 1.5\n", "words.isa:15:12: versions go upwards"),
+    ] {
+        let class = if text.starts_with(' ') {
+            "class x set \"x\"\n"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{}{class}{text}",
+            WORDS.replace(
+                "  .rn .rz",
+                if class.is_empty() {
+                    "  .rn .rz"
+                } else {
+                    "  .rz"
+                }
+            )
+        );
+        let message = if class.is_empty() {
+            message.to_string()
+        } else {
+            message.replace(":15:", ":16:")
+        };
+        let found = vocabulary(&text)
+            .err()
+            .map_or_else(String::new, |e| e.to_string());
+        assert!(found.starts_with(&message), "{found}");
+    }
+}
+
+#[test]
+fn ranges() {
+    assert_eq!(expand(".x").unwrap(), [".x"]);
+    assert_eq!(
+        expand("%pm{0..2}_64").unwrap(),
+        ["%pm0_64", "%pm1_64", "%pm2_64"]
+    );
+    assert_eq!(
+        expand(".n{8..24 step 8}k").unwrap(),
+        [".n8k", ".n16k", ".n24k"]
+    );
+    assert_eq!(
+        expand(".h{0..1}{0..1}").unwrap(),
+        [".h00", ".h01", ".h10", ".h11"]
+    );
+    assert_eq!(expand(".{a}"), None);
+}
+
+#[test]
+fn the_checked_in_tables_are_fresh() {
+    super::run(&super::Args { check: true }).unwrap();
+}
