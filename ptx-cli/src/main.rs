@@ -1,1 +1,20 @@
-fn main() {}
+//! The program `ptx`: reads, checks, formats and measures PTX files.
+
+mod cli;
+mod commands;
+mod input;
+mod output;
+mod render;
+
+use std::alloc::System;
+use std::process::ExitCode;
+
+use peakmem_alloc::{INSTRUMENTED_SYSTEM, PeakMemAlloc};
+
+/// Counts what is allocated, for `ptx parse --timing`.
+#[global_allocator]
+static ALLOCATOR: &PeakMemAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() -> ExitCode {
+    output::exit_code(cli::run())
+}

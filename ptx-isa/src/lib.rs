@@ -43,6 +43,7 @@ pub use generated::register::SpecialReg;
 pub use generated::scalar::ScalarType;
 pub use generated::space::StateSpace;
 pub use generated::target::Target;
+pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use lanes::LaneSelector;
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};

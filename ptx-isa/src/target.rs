@@ -1,7 +1,7 @@
 //! Targets are a partial order, not numbers: `sm_90a` code runs on one chip, `sm_100f` code on its family.
 
 use crate::version::PtxVersion;
-use crate::{Target, generated};
+use crate::{Target, TargetOption, generated};
 
 /// How widely the code for a target runs.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -13,6 +13,30 @@ pub enum Arch {
     Family,
     /// `sm_100a`: there only.
     Exact,
+}
+
+/// What the table knows of an option.
+pub(crate) struct OptionFacts {
+    pub(crate) since: PtxVersion,
+    pub(crate) target: Option<Target>,
+}
+
+impl TargetOption {
+    const fn facts(self) -> &'static OptionFacts {
+        &generated::target_option::FACTS[self as usize]
+    }
+
+    /// The first version that has it.
+    #[inline]
+    pub const fn since(self) -> PtxVersion {
+        self.facts().since
+    }
+
+    /// The first target that has it; `None` for all targets.
+    #[inline]
+    pub const fn target(self) -> Option<Target> {
+        self.facts().target
+    }
 }
 
 /// What the table knows of a target.

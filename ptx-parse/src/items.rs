@@ -7,7 +7,7 @@ use ptx_ir::lex::scan::{class, is};
 use ptx_ir::{
     Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span,
 };
-use ptx_isa::{Directive, Place, PtxVersion, Target};
+use ptx_isa::{Directive, Place, PtxVersion, Target, TargetOption};
 
 use crate::declaration::linkage;
 use crate::parser::{Parser, Step};
@@ -302,7 +302,7 @@ impl Parser<'_> {
                 Some(target) => {
                     self.module.header.target.get_or_insert(target);
                 }
-                None if matches!(text, "texmode_unified" | "texmode_independent" | "debug" | "map_f64_to_f32") => {}
+                None if TargetOption::from_text(text.as_bytes()).is_some() => {}
                 None => {
                     let at = self.src[start..self.last]
                         .windows(text.len())

@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -149,7 +149,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -170,7 +170,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -234,7 +234,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -323,7 +323,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 2, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 2, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -349,7 +349,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(8),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -376,7 +376,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -403,7 +403,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -429,7 +429,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -497,13 +497,13 @@ pub(crate) static FORMS: [Form; 28] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(37)), Cond::Holds(3, TokenSet(43))]),
-                    &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -511,8 +511,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(44)), Cond::Filled(5)]),
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -601,15 +601,15 @@ pub(crate) static FORMS: [Form; 28] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(37)), Cond::Holds(3, TokenSet(43))]),
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -618,8 +618,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(44)), Cond::Filled(6)]),
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -685,15 +685,15 @@ pub(crate) static FORMS: [Form; 28] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(3, TokenSet(50)),
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -737,7 +737,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(6)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -782,7 +782,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -803,7 +803,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -898,7 +898,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],

@@ -511,7 +511,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .align(8),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -536,7 +536,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .align(8),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -561,7 +561,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .align(8),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -586,7 +586,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .align(8),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],

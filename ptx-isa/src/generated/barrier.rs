@@ -127,7 +127,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
@@ -136,7 +136,7 @@ pub(crate) static FORMS: [Form; 22] = [
                         Cond::Operand(0, OperandTest::Register),
                         Cond::Operand(1, OperandTest::Present),
                     ]),
-                    &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -180,7 +180,7 @@ pub(crate) static FORMS: [Form; 22] = [
                 .range(32, 4294967264, 32),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -227,7 +227,7 @@ pub(crate) static FORMS: [Form; 22] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 22] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -310,7 +310,7 @@ pub(crate) static FORMS: [Form; 22] = [
         operands: &[Operand::new("membermask", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Scalar(ScalarType::U32))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -393,7 +393,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -414,7 +414,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -435,7 +435,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -474,7 +474,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -498,7 +498,7 @@ pub(crate) static FORMS: [Form; 22] = [
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -519,7 +519,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -540,7 +540,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -579,7 +579,7 @@ pub(crate) static FORMS: [Form; 22] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x3ffffffff000, "sm_60")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
             ptxas: false,
         }],
         tables: &[],

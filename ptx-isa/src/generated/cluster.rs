@@ -20,7 +20,7 @@ pub(crate) static FORMS: [Form; 5] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -64,7 +64,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
             ptxas: false,
         }],
         tables: &[],
@@ -90,7 +90,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
             ptxas: false,
         }],
         tables: &[],
@@ -113,7 +113,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
             ptxas: false,
         }],
         tables: &[],

@@ -97,13 +97,13 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
@@ -162,13 +162,13 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(3, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
@@ -252,7 +252,7 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -299,7 +299,7 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -324,7 +324,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -346,7 +346,7 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -371,7 +371,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -393,7 +393,7 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -418,7 +418,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -481,7 +481,7 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -506,7 +506,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -546,7 +546,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],
@@ -592,7 +592,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],
@@ -635,7 +635,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
         ],
@@ -681,7 +681,7 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
         ],

@@ -20,7 +20,7 @@ pub(crate) static FORMS: [Form; 7] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 7] = [
             Operand::new("tlist", 1, Within::Whole, Role::Table),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 7] = [
             Operand::new("param-list", 2, Within::Parentheses, Role::Args).optional(),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -110,11 +110,11 @@ pub(crate) static FORMS: [Form; 7] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
         ],
@@ -152,11 +152,11 @@ pub(crate) static FORMS: [Form; 7] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
         ],
@@ -186,7 +186,7 @@ pub(crate) static FORMS: [Form; 7] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -207,7 +207,7 @@ pub(crate) static FORMS: [Form; 7] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],

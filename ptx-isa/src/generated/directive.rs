@@ -258,7 +258,7 @@ pub(crate) static FACTS: [DirectiveFacts; 45] = [
     // .alias
     DirectiveFacts {
         section: "11.2.3",
-        places: &[Place::Module],
+        places: &[Place::Module, Place::Body],
         ending: Ending::Semicolon,
         since: PtxVersion::new(6, 3),
         until: None,
@@ -348,7 +348,7 @@ pub(crate) static FACTS: [DirectiveFacts; 45] = [
     // .pragma
     DirectiveFacts {
         section: "11.4.7",
-        places: &[Place::Module, Place::Entry, Place::Func, Place::Body],
+        places: &[Place::Module, Place::Entry, Place::Body],
         ending: Ending::Semicolon,
         since: PtxVersion::new(2, 0),
         until: None,

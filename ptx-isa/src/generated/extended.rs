@@ -25,13 +25,13 @@ pub(crate) static FORMS: [Form; 6] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(211)),
-                    &[Floor::new(4, 3, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },

@@ -23,7 +23,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -44,7 +44,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -66,7 +66,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -89,13 +89,13 @@ pub(crate) static FORMS: [Form; 48] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(0, TokenSet(217)), Cond::Holds(0, TokenSet(218))]),
-                    &[Floor::new(1, 4, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -123,7 +123,7 @@ pub(crate) static FORMS: [Form; 48] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
             ptxas: false,
         }],
         tables: &[],
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
             ptxas: false,
         }],
         tables: &[],
@@ -205,7 +205,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
             ptxas: false,
         }],
         tables: &[],
@@ -265,7 +265,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
             ptxas: false,
         }],
         tables: &[],
@@ -426,7 +426,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -691,7 +691,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -784,7 +784,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -949,7 +949,7 @@ pub(crate) static FORMS: [Form; 48] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],

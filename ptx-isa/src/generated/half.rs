@@ -28,7 +28,7 @@ pub(crate) static FORMS: [Form; 39] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -54,7 +54,7 @@ pub(crate) static FORMS: [Form; 39] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -80,7 +80,7 @@ pub(crate) static FORMS: [Form; 39] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -106,7 +106,7 @@ pub(crate) static FORMS: [Form; 39] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -150,7 +150,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -210,7 +210,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -232,7 +232,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -293,7 +293,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -316,7 +316,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -439,7 +439,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -460,7 +460,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -481,7 +481,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -538,7 +538,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -559,7 +559,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x3ffffffff800, "sm_53")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
             ptxas: false,
         }],
         tables: &[],
@@ -786,7 +786,7 @@ pub(crate) static FORMS: [Form; 39] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],

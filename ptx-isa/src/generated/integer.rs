@@ -25,20 +25,20 @@ pub(crate) static FORMS: [Form; 40] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(260)),
-                    &[Floor::new(8, 0, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(0, TokenSet(261)), Cond::Holds(0, TokenSet(262))]),
-                    &[Floor::new(9, 2, 0x361800000000, "sm_120f+ sm_107f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -63,20 +63,20 @@ pub(crate) static FORMS: [Form; 40] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(1, TokenSet(261)), Cond::Holds(1, TokenSet(262))]),
-                    &[Floor::new(9, 2, 0x361800000000, "sm_120f+ sm_107f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(265)),
-                    &[Floor::new(9, 2, 0x361800000000, "sm_120f+ sm_107f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -101,13 +101,13 @@ pub(crate) static FORMS: [Form; 40] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
                 ),
                 ptxas: false,
             },
@@ -132,13 +132,13 @@ pub(crate) static FORMS: [Form; 40] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
                 ),
                 ptxas: false,
             },
@@ -162,7 +162,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -184,7 +184,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -228,7 +228,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -251,7 +251,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -296,7 +296,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -319,7 +319,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -342,7 +342,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -365,7 +365,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -387,7 +387,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -409,7 +409,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -430,7 +430,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -452,13 +452,13 @@ pub(crate) static FORMS: [Form; 40] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
                 ),
                 ptxas: false,
             },
@@ -481,7 +481,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -502,7 +502,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -526,7 +526,7 @@ pub(crate) static FORMS: [Form; 40] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
             ),
             ptxas: false,
         }],
@@ -551,7 +551,7 @@ pub(crate) static FORMS: [Form; 40] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
             ),
             ptxas: false,
         }],
@@ -614,7 +614,7 @@ pub(crate) static FORMS: [Form; 40] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
             ),
             ptxas: false,
         }],
@@ -639,7 +639,7 @@ pub(crate) static FORMS: [Form; 40] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 2, 0x360000000000, "sm_120f+")],
+                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
             ),
             ptxas: false,
         }],
@@ -891,7 +891,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x3fffffffe000, "sm_61")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
             ptxas: false,
         }],
         tables: &[],
@@ -914,7 +914,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x3fffffffe000, "sm_61")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
             ptxas: false,
         }],
         tables: &[],

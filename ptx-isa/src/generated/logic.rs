@@ -24,7 +24,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -68,7 +68,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -89,7 +89,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -110,7 +110,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -134,7 +134,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("immLut", 4, Within::Whole, Role::Imm).range(0, 255, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x3ffffffffe00, "sm_50")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
             ptxas: false,
         }],
         tables: &[],
@@ -186,7 +186,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffffc0, "sm_32")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
             ptxas: false,
         }],
         tables: &[],
@@ -209,7 +209,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffffc0, "sm_32")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
             ptxas: false,
         }],
         tables: &[],
@@ -231,7 +231,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -253,7 +253,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],

@@ -58,7 +58,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -80,7 +80,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -420,7 +420,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],

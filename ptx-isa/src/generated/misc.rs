@@ -50,7 +50,7 @@ pub(crate) static FORMS: [Form; 6] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Imm).range(0, 15, 1)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -68,7 +68,7 @@ pub(crate) static FORMS: [Form; 6] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Imm).range(0, 15, 1)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -86,7 +86,7 @@ pub(crate) static FORMS: [Form; 6] = [
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],

@@ -26,7 +26,7 @@ pub(crate) static FORMS: [Form; 3] = [
             Operand::new("c", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
             ptxas: false,
         }],
         tables: &[],

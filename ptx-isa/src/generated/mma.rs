@@ -49,7 +49,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(6, 4, 0x3fffffff8000, "sm_70")],
+                    floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
@@ -60,7 +60,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(311)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
-                    floors: &[Floor::new(6, 4, 0x3fffffff8000, "sm_70")],
+                    floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
@@ -71,7 +71,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
-                    floors: &[Floor::new(6, 5, 0x3ffffffe0000, "sm_75")],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
@@ -82,7 +82,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -130,7 +130,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(322)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
@@ -139,7 +139,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(322)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
@@ -148,7 +148,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
@@ -157,7 +157,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -205,7 +205,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(8, 4, 0x3fffffc00000, "sm_89")],
+                    floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
@@ -214,7 +214,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
-                    floors: &[Floor::new(8, 7, 0x3fffffc00000, "sm_89")],
+                    floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
@@ -223,7 +223,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
-                    floors: &[Floor::new(8, 7, 0x3fffffc00000, "sm_89")],
+                    floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
             ],
         }],
@@ -273,8 +273,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
-                        Floor::new(8, 7, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Floor::new(8, 7, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
@@ -286,9 +286,9 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
@@ -300,8 +300,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
                     floors: &[
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
             ],
@@ -365,8 +365,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
@@ -377,8 +377,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
@@ -389,8 +389,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
@@ -400,7 +400,7 @@ pub(crate) static FORMS: [Form; 28] = [
                         Cell::Words(TokenSet(338)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(9, 1, 0x360000000000, "sm_120a sm_120f+")],
+                    floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
@@ -410,8 +410,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
             ],
@@ -470,8 +470,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 cells: &[Cell::Words(TokenSet(338))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
-                    Floor::new(8, 7, 0x40000000000, "sm_120a"),
-                    Floor::new(8, 8, 0x360000000000, "sm_120f+"),
+                    Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                    Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
                 ],
             }],
         }],
@@ -515,22 +515,22 @@ pub(crate) static FORMS: [Form; 28] = [
                 Row {
                     cells: &[Cell::Words(TokenSet(313))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(321))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(314))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(317))],
                     lengths: &[&[4], &[8], &[4], &[4]],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -574,17 +574,17 @@ pub(crate) static FORMS: [Form; 28] = [
                 Row {
                     cells: &[Cell::Words(TokenSet(352))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(6, 5, 0x3ffffffe0000, "sm_75")],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(317))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(326))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -628,17 +628,17 @@ pub(crate) static FORMS: [Form; 28] = [
                 Row {
                     cells: &[Cell::Words(TokenSet(356))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(6, 5, 0x3ffffffe0000, "sm_75")],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(326))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(330))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -682,32 +682,32 @@ pub(crate) static FORMS: [Form; 28] = [
                 Row {
                     cells: &[Cell::Words(TokenSet(361)), Cell::Words(TokenSet(362))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffe0000, "sm_75")],
+                    floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(361)), Cell::Words(TokenSet(363))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 1, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(364)), Cell::Words(TokenSet(362))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(364)), Cell::Words(TokenSet(363))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 1, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(365)), Cell::Words(TokenSet(362))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(365)), Cell::Words(TokenSet(363))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -805,7 +805,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],

@@ -29,6 +29,7 @@ pub(crate) mod space;
 pub(crate) mod stack;
 pub(crate) mod surface;
 pub(crate) mod target;
+pub(crate) mod target_option;
 pub(crate) mod tcgen05;
 pub(crate) mod texture;
 pub(crate) mod video;

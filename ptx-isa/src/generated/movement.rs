@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("fname", 1, Within::Whole, Role::Func),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -118,7 +118,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("fname", 1, Within::Whole, Role::Func),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
         tables: &[],
@@ -139,7 +139,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("kernel", 1, Within::Whole, Role::Func),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffff80, "sm_35")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff00, "sm_35")]),
             ptxas: false,
         }],
         tables: &[],
@@ -160,7 +160,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("kernel", 1, Within::Whole, Role::Func),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffff80, "sm_35")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff00, "sm_35")]),
             ptxas: false,
         }],
         tables: &[],
@@ -236,7 +236,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -325,76 +325,76 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(6, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(4, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(9)),
-                    &[Floor::new(7, 8, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(12)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
-                    &[Floor::new(8, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(6, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -404,7 +404,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(5, TokenSet(415)), Cond::Holds(6, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(5, TokenSet(165)), Cond::Holds(6, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -495,83 +495,83 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(9)),
-                    &[Floor::new(7, 8, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(12)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
-                    &[Floor::new(8, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -581,7 +581,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -653,55 +653,55 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(4, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(9)),
-                    &[Floor::new(7, 8, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(12)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
-                    &[Floor::new(8, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(4, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -711,18 +711,18 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(3, TokenSet(415)), Cond::Holds(4, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(3, TokenSet(165)), Cond::Holds(4, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(428)),
-                    &[Floor::new(9, 1, 0x3fffffffffff, "")],
+                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -827,90 +827,90 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(6),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(6, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(115)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(9)),
-                    &[Floor::new(7, 8, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(12)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(2, TokenSet(420)), Cond::Holds(2, TokenSet(421))]),
-                    &[Floor::new(8, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Holds(1, TokenSet(431))]),
-                    &[Floor::new(8, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -920,12 +920,12 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
         ],
@@ -1025,90 +1025,90 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(6),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(6, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(115)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(9)),
-                    &[Floor::new(7, 8, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(12)),
-                    &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(2, TokenSet(420)), Cond::Holds(2, TokenSet(421))]),
-                    &[Floor::new(8, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Holds(1, TokenSet(431))]),
-                    &[Floor::new(8, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1118,12 +1118,12 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
         ],
@@ -1174,20 +1174,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(181)),
-                    &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -1197,18 +1197,18 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(4, TokenSet(415)), Cond::Holds(5, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(4, TokenSet(165)), Cond::Holds(5, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x3fffffff8000, "sm_70")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(85)),
-                    &[Floor::new(8, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -1269,34 +1269,34 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffffc0, "sm_32")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(4, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(6, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -1306,7 +1306,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(5, TokenSet(415)), Cond::Holds(6, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(5, TokenSet(165)), Cond::Holds(6, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1365,48 +1365,48 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3fffffffffc0, "sm_32")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x3ffffffe0000, "sm_75")],
+                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(419)),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(85)),
-                    &[Floor::new(8, 3, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(3),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1416,7 +1416,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
                     ]),
-                    &[Floor::new(8, 8, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1701,7 +1701,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1722,7 +1722,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1779,7 +1779,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1800,7 +1800,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1857,7 +1857,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1971,7 +1971,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -1992,7 +1992,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -2017,7 +2017,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -2040,7 +2040,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -2063,7 +2063,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -2179,7 +2179,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(495)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2190,7 +2190,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(497)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2201,7 +2201,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(499)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2212,7 +2212,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(500)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2223,7 +2223,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(501)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2234,7 +2234,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(503)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2245,7 +2245,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(505)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2256,7 +2256,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(506)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2267,7 +2267,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2278,7 +2278,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2289,7 +2289,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2300,7 +2300,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(181)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
@@ -2311,7 +2311,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2322,7 +2322,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2333,7 +2333,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2344,7 +2344,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(181)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
@@ -2355,7 +2355,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2366,7 +2366,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2377,7 +2377,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2388,7 +2388,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
@@ -2399,7 +2399,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 1, 0x3ffffffc0000, "sm_80")],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
@@ -2410,7 +2410,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2421,7 +2421,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2432,7 +2432,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(89)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -2469,7 +2469,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(495)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2479,7 +2479,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(495)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2489,7 +2489,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(495)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
@@ -2499,7 +2499,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(271)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2509,7 +2509,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2519,7 +2519,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(181)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3fffffffffff, "")],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
@@ -2529,7 +2529,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(181)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x3ffffffffff8, "sm_13")],
+                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
@@ -2539,7 +2539,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(98)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2549,7 +2549,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(508)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2559,7 +2559,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
@@ -2569,7 +2569,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Words(TokenSet(93)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x3fffff800000, "sm_90")],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -2595,20 +2595,20 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
-                    &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x3fffffff8000, "sm_70")],
+                    &[Floor::new(8, 1, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -2639,13 +2639,13 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -2680,7 +2680,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -2703,13 +2703,13 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -2734,13 +2734,13 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -2769,7 +2769,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -2792,13 +2792,13 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
-                    &[Floor::new(8, 1, 0x3ffffffc0000, "sm_80")],
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -2822,13 +2822,13 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
-                    &[Floor::new(8, 6, 0x3ffffe000000, "sm_100")],
+                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -2855,8 +2855,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x3fffff800000, "sm_90"),
-                    Floor::new(8, 1, 0x3fffffc00000, "sm_89"),
+                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -2884,8 +2884,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x3fffff800000, "sm_90"),
-                    Floor::new(8, 1, 0x3fffffc00000, "sm_89"),
+                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -2915,7 +2915,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 &[Floor::new(
                     9,
                     1,
-                    0x36db6c000000,
+                    0x6db6d8000000,
                     "sm_100f+ sm_103f+ sm_110f+ sm_120f+",
                 )],
             ),
@@ -2946,8 +2946,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x3fffff800000, "sm_90"),
-                    Floor::new(8, 1, 0x3fffffc00000, "sm_89"),
+                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -2978,7 +2978,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3004,8 +3004,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3035,7 +3035,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 &[Floor::new(
                     9,
                     1,
-                    0x36db6c000000,
+                    0x6db6d8000000,
                     "sm_100f+ sm_110f+ sm_120f+",
                 )],
             ),
@@ -3066,8 +3066,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3098,7 +3098,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3124,8 +3124,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3155,7 +3155,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 &[Floor::new(
                     9,
                     1,
-                    0x36db6c000000,
+                    0x6db6d8000000,
                     "sm_100f+ sm_110f+ sm_120f+",
                 )],
             ),
@@ -3186,8 +3186,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3218,7 +3218,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3244,8 +3244,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3273,8 +3273,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3302,8 +3302,8 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: RuleKind::Since(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x48048000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x36db6c000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -3338,7 +3338,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 &[Floor::new(
                     9,
                     2,
-                    0x36db6c000000,
+                    0x6db6d8000000,
                     "sm_100f+ sm_110f+ sm_120f+",
                 )],
             ),
@@ -3370,7 +3370,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3401,7 +3401,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3432,7 +3432,7 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x208000000, "sm_100a sm_103a")],
+                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -3455,7 +3455,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x3fffffff0000, "sm_72")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffe0000, "sm_72")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3497,7 +3497,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3519,7 +3519,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3541,7 +3541,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3563,7 +3563,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3586,7 +3586,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3609,7 +3609,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3630,7 +3630,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("var", 1, Within::Whole, Role::Symbol),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
@@ -3653,7 +3653,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],

@@ -19,6 +19,8 @@ pub enum Target {
     Sm13,
     /// `sm_20`
     Sm20,
+    /// `sm_21`
+    Sm21,
     /// `sm_30`
     Sm30,
     /// `sm_32`
@@ -103,14 +105,15 @@ pub enum Target {
     Sm121a,
 }
 
-words!(Target, 46);
+words!(Target, 47);
 
-static VARIANTS: [Target; 46] = [
+static VARIANTS: [Target; 47] = [
     Target::Sm10,
     Target::Sm11,
     Target::Sm12,
     Target::Sm13,
     Target::Sm20,
+    Target::Sm21,
     Target::Sm30,
     Target::Sm32,
     Target::Sm35,
@@ -154,24 +157,24 @@ static VARIANTS: [Target; 46] = [
     Target::Sm121a,
 ];
 
-static TEXTS: [&str; 46] = [
-    "sm_10", "sm_11", "sm_12", "sm_13", "sm_20", "sm_30", "sm_32", "sm_35", "sm_37", "sm_50",
-    "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80", "sm_86",
-    "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a", "sm_101",
-    "sm_101f", "sm_101a", "sm_103", "sm_103f", "sm_103a", "sm_107", "sm_107f", "sm_107a", "sm_110",
-    "sm_110f", "sm_110a", "sm_120", "sm_120f", "sm_120a", "sm_121", "sm_121f", "sm_121a",
+static TEXTS: [&str; 47] = [
+    "sm_10", "sm_11", "sm_12", "sm_13", "sm_20", "sm_21", "sm_30", "sm_32", "sm_35", "sm_37",
+    "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80",
+    "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a",
+    "sm_101", "sm_101f", "sm_101a", "sm_103", "sm_103f", "sm_103a", "sm_107", "sm_107f", "sm_107a",
+    "sm_110", "sm_110f", "sm_110a", "sm_120", "sm_120f", "sm_120a", "sm_121", "sm_121f", "sm_121a",
 ];
 
-static DISPLACEMENTS: [u16; 16] = [3, 6, 2, 0, 0, 3, 4, 10, 10, 0, 3, 8, 2, 2, 21, 0];
+static DISPLACEMENTS: [u16; 16] = [3, 6, 2, 0, 0, 3, 4, 10, 10, 2, 3, 8, 2, 2, 21, 0];
 
 static PLACES: [u16; 64] = [
-    65535, 19, 15, 4, 14, 65535, 65535, 29, 28, 65535, 13, 34, 31, 6, 65535, 39, 65535, 38, 40,
-    65535, 65535, 10, 65535, 1, 65535, 33, 2, 35, 65535, 0, 41, 65535, 65535, 27, 65535, 65535, 9,
-    23, 26, 7, 18, 36, 43, 3, 37, 24, 32, 45, 22, 21, 65535, 44, 25, 5, 65535, 12, 42, 30, 11, 17,
-    20, 16, 8, 65535,
+    65535, 20, 16, 4, 15, 65535, 65535, 30, 29, 65535, 14, 35, 32, 7, 65535, 40, 65535, 39, 41,
+    65535, 65535, 65535, 65535, 1, 65535, 34, 2, 36, 65535, 0, 42, 65535, 65535, 28, 65535, 65535,
+    10, 24, 27, 8, 19, 37, 44, 3, 38, 25, 33, 46, 23, 22, 11, 45, 26, 6, 65535, 13, 43, 31, 12, 18,
+    21, 17, 9, 5,
 ];
 
-pub(crate) static FACTS: [TargetFacts; 46] = [
+pub(crate) static FACTS: [TargetFacts; 47] = [
     // sm_10
     TargetFacts {
         number: 10,
@@ -222,6 +225,16 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         until: None,
         implied: 0x1f,
     },
+    // sm_21
+    TargetFacts {
+        number: 21,
+        arch: Arch::Plain,
+        family: None,
+        since: PtxVersion::new(2, 0),
+        alias_of: None,
+        until: None,
+        implied: 0x3f,
+    },
     // sm_30
     TargetFacts {
         number: 30,
@@ -230,7 +243,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(3, 0),
         alias_of: None,
         until: None,
-        implied: 0x3f,
+        implied: 0x7f,
     },
     // sm_32
     TargetFacts {
@@ -240,7 +253,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(4, 0),
         alias_of: None,
         until: None,
-        implied: 0x7f,
+        implied: 0xff,
     },
     // sm_35
     TargetFacts {
@@ -250,7 +263,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(3, 1),
         alias_of: None,
         until: None,
-        implied: 0xff,
+        implied: 0x1ff,
     },
     // sm_37
     TargetFacts {
@@ -260,7 +273,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(4, 1),
         alias_of: None,
         until: None,
-        implied: 0x1ff,
+        implied: 0x3ff,
     },
     // sm_50
     TargetFacts {
@@ -270,7 +283,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(4, 0),
         alias_of: None,
         until: None,
-        implied: 0x3ff,
+        implied: 0x7ff,
     },
     // sm_52
     TargetFacts {
@@ -280,7 +293,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(4, 1),
         alias_of: None,
         until: None,
-        implied: 0x7ff,
+        implied: 0xfff,
     },
     // sm_53
     TargetFacts {
@@ -290,7 +303,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(4, 2),
         alias_of: None,
         until: None,
-        implied: 0xfff,
+        implied: 0x1fff,
     },
     // sm_60
     TargetFacts {
@@ -300,7 +313,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(5, 0),
         alias_of: None,
         until: None,
-        implied: 0x1fff,
+        implied: 0x3fff,
     },
     // sm_61
     TargetFacts {
@@ -310,7 +323,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(5, 0),
         alias_of: None,
         until: None,
-        implied: 0x3fff,
+        implied: 0x7fff,
     },
     // sm_62
     TargetFacts {
@@ -320,7 +333,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(5, 0),
         alias_of: None,
         until: None,
-        implied: 0x7fff,
+        implied: 0xffff,
     },
     // sm_70
     TargetFacts {
@@ -330,7 +343,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(6, 0),
         alias_of: None,
         until: None,
-        implied: 0xffff,
+        implied: 0x1ffff,
     },
     // sm_72
     TargetFacts {
@@ -340,7 +353,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(6, 1),
         alias_of: None,
         until: None,
-        implied: 0x1ffff,
+        implied: 0x3ffff,
     },
     // sm_75
     TargetFacts {
@@ -350,7 +363,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(6, 3),
         alias_of: None,
         until: None,
-        implied: 0x3ffff,
+        implied: 0x7ffff,
     },
     // sm_80
     TargetFacts {
@@ -360,7 +373,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(7, 0),
         alias_of: None,
         until: None,
-        implied: 0x7ffff,
+        implied: 0xfffff,
     },
     // sm_86
     TargetFacts {
@@ -370,7 +383,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(7, 1),
         alias_of: None,
         until: None,
-        implied: 0xfffff,
+        implied: 0x1fffff,
     },
     // sm_87
     TargetFacts {
@@ -380,7 +393,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(7, 4),
         alias_of: None,
         until: None,
-        implied: 0x1fffff,
+        implied: 0x3fffff,
     },
     // sm_88
     TargetFacts {
@@ -390,7 +403,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 0),
         alias_of: None,
         until: None,
-        implied: 0x3fffff,
+        implied: 0x7fffff,
     },
     // sm_89
     TargetFacts {
@@ -400,7 +413,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(7, 8),
         alias_of: None,
         until: None,
-        implied: 0x7fffff,
+        implied: 0xffffff,
     },
     // sm_90
     TargetFacts {
@@ -410,7 +423,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(7, 8),
         alias_of: None,
         until: None,
-        implied: 0xffffff,
+        implied: 0x1ffffff,
     },
     // sm_90a
     TargetFacts {
@@ -420,7 +433,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 0),
         alias_of: None,
         until: None,
-        implied: 0x1ffffff,
+        implied: 0x3ffffff,
     },
     // sm_100
     TargetFacts {
@@ -430,7 +443,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 6),
         alias_of: None,
         until: None,
-        implied: 0x2ffffff,
+        implied: 0x5ffffff,
     },
     // sm_100f
     TargetFacts {
@@ -440,7 +453,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x6ffffff,
+        implied: 0xdffffff,
     },
     // sm_100a
     TargetFacts {
@@ -450,7 +463,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 6),
         alias_of: None,
         until: None,
-        implied: 0xeffffff,
+        implied: 0x1dffffff,
     },
     // sm_101
     TargetFacts {
@@ -460,7 +473,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 6),
         alias_of: Some(Target::Sm110),
         until: Some(PtxVersion::new(9, 0)),
-        implied: 0x2492ffffff,
+        implied: 0x4925ffffff,
     },
     // sm_101f
     TargetFacts {
@@ -470,7 +483,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: Some(Target::Sm110f),
         until: Some(PtxVersion::new(9, 0)),
-        implied: 0x64b2ffffff,
+        implied: 0xc965ffffff,
     },
     // sm_101a
     TargetFacts {
@@ -480,7 +493,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 6),
         alias_of: Some(Target::Sm110a),
         until: Some(PtxVersion::new(9, 0)),
-        implied: 0xe4f2ffffff,
+        implied: 0x1c9e5ffffff,
     },
     // sm_103
     TargetFacts {
@@ -490,7 +503,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x82ffffff,
+        implied: 0x105ffffff,
     },
     // sm_103f
     TargetFacts {
@@ -500,7 +513,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x186ffffff,
+        implied: 0x30dffffff,
     },
     // sm_103a
     TargetFacts {
@@ -510,7 +523,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x386ffffff,
+        implied: 0x70dffffff,
     },
     // sm_107
     TargetFacts {
@@ -520,7 +533,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 4),
         alias_of: None,
         until: None,
-        implied: 0x482ffffff,
+        implied: 0x905ffffff,
     },
     // sm_107f
     TargetFacts {
@@ -530,7 +543,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 4),
         alias_of: None,
         until: None,
-        implied: 0xd86ffffff,
+        implied: 0x1b0dffffff,
     },
     // sm_107a
     TargetFacts {
@@ -540,7 +553,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 4),
         alias_of: None,
         until: None,
-        implied: 0x1d86ffffff,
+        implied: 0x3b0dffffff,
     },
     // sm_110
     TargetFacts {
@@ -550,7 +563,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 0),
         alias_of: None,
         until: None,
-        implied: 0x2492ffffff,
+        implied: 0x4925ffffff,
     },
     // sm_110f
     TargetFacts {
@@ -560,7 +573,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 0),
         alias_of: None,
         until: None,
-        implied: 0x64b2ffffff,
+        implied: 0xc965ffffff,
     },
     // sm_110a
     TargetFacts {
@@ -570,7 +583,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(9, 0),
         alias_of: None,
         until: None,
-        implied: 0xe4f2ffffff,
+        implied: 0x1c9e5ffffff,
     },
     // sm_120
     TargetFacts {
@@ -580,7 +593,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 7),
         alias_of: None,
         until: None,
-        implied: 0x12492ffffff,
+        implied: 0x24925ffffff,
     },
     // sm_120f
     TargetFacts {
@@ -590,7 +603,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x32492ffffff,
+        implied: 0x64925ffffff,
     },
     // sm_120a
     TargetFacts {
@@ -600,7 +613,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 7),
         alias_of: None,
         until: None,
-        implied: 0x72492ffffff,
+        implied: 0xe4925ffffff,
     },
     // sm_121
     TargetFacts {
@@ -610,7 +623,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x92492ffffff,
+        implied: 0x124925ffffff,
     },
     // sm_121f
     TargetFacts {
@@ -620,7 +633,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x1b2492ffffff,
+        implied: 0x364925ffffff,
     },
     // sm_121a
     TargetFacts {
@@ -630,7 +643,7 @@ pub(crate) static FACTS: [TargetFacts; 46] = [
         since: PtxVersion::new(8, 8),
         alias_of: None,
         until: None,
-        implied: 0x3b2492ffffff,
+        implied: 0x764925ffffff,
     },
 ];
 

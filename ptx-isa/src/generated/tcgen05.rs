@@ -323,8 +323,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -333,8 +333,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Operand(6, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x8000000, "sm_100a"),
-                        Floor::new(8, 8, 0x1b0c000000, "sm_100f+"),
+                        Floor::new(8, 6, 0x10000000, "sm_100a"),
+                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -415,8 +415,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -425,8 +425,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Operand(6, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x8000000, "sm_100a"),
-                        Floor::new(8, 8, 0x1b0c000000, "sm_100f+"),
+                        Floor::new(8, 6, 0x10000000, "sm_100a"),
+                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -517,8 +517,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -526,7 +526,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(340)),
-                    &[Floor::new(8, 7, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -537,14 +537,14 @@ pub(crate) static FORMS: [Form; 37] = [
                         Cond::Holds(3, TokenSet(339)),
                         Cond::Holds(3, TokenSet(341)),
                     ]),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(607)), Cond::Holds(3, TokenSet(608))]),
-                    &[Floor::new(8, 8, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -634,8 +634,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -643,7 +643,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(1, TokenSet(340)),
-                    &[Floor::new(8, 7, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -654,14 +654,14 @@ pub(crate) static FORMS: [Form; 37] = [
                         Cond::Holds(3, TokenSet(339)),
                         Cond::Holds(3, TokenSet(341)),
                     ]),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(3, TokenSet(607)), Cond::Holds(3, TokenSet(608))]),
-                    &[Floor::new(8, 8, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -730,8 +730,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -739,7 +739,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a")],
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -812,8 +812,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -821,7 +821,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a")],
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -900,8 +900,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -910,8 +910,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Operand(7, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x8000000, "sm_100a"),
-                        Floor::new(8, 8, 0x1b0c000000, "sm_100f+"),
+                        Floor::new(8, 6, 0x10000000, "sm_100a"),
+                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -995,8 +995,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1005,8 +1005,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Operand(7, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x8000000, "sm_100a"),
-                        Floor::new(8, 8, 0x1b0c000000, "sm_100f+"),
+                        Floor::new(8, 6, 0x10000000, "sm_100a"),
+                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1100,8 +1100,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1109,14 +1109,14 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(340)),
-                    &[Floor::new(8, 7, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(331)),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -1127,14 +1127,14 @@ pub(crate) static FORMS: [Form; 37] = [
                         Cond::Holds(4, TokenSet(339)),
                         Cond::Holds(4, TokenSet(341)),
                     ]),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(4, TokenSet(607)), Cond::Holds(4, TokenSet(608))]),
-                    &[Floor::new(8, 8, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1227,8 +1227,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1236,14 +1236,14 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(340)),
-                    &[Floor::new(8, 7, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(331)),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -1254,14 +1254,14 @@ pub(crate) static FORMS: [Form; 37] = [
                         Cond::Holds(4, TokenSet(339)),
                         Cond::Holds(4, TokenSet(341)),
                     ]),
-                    &[Floor::new(8, 6, 0x8248000000, "sm_100a sm_103a sm_110a")],
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[Cond::Holds(4, TokenSet(607)), Cond::Holds(4, TokenSet(608))]),
-                    &[Floor::new(8, 8, 0x3fffffffffff, "")],
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1333,8 +1333,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1342,7 +1342,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a")],
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -1418,8 +1418,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0xdb6c000000, "sm_100f+ sm_110f+"),
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1427,7 +1427,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x8048000000, "sm_100a sm_110a")],
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },

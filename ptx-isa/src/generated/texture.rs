@@ -94,48 +94,48 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(1, 5, 0x3fffffffffff, "")],
+                    &[Floor::new(1, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(563)),
-                    &[Floor::new(2, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(635)),
-                    &[Floor::new(3, 0, 0x3fffffffffff, "")],
+                    &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(632)),
-                    &[Floor::new(3, 0, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(89)),
-                    &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")],
+                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -145,14 +145,14 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
@@ -252,41 +252,41 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x3fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(1, 5, 0x3fffffffffff, "")],
+                    &[Floor::new(1, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(563)),
-                    &[Floor::new(2, 3, 0x3fffffffffff, "")],
+                    &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(635)),
-                    &[Floor::new(3, 0, 0x3fffffffffff, "")],
+                    &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(632)),
-                    &[Floor::new(3, 0, 0x3ffffffffff0, "sm_20")],
+                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
@@ -296,19 +296,19 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],
@@ -407,20 +407,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(89)),
-                    &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")],
+                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -430,14 +430,14 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
@@ -534,13 +534,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
@@ -550,19 +550,19 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],
@@ -659,20 +659,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(89)),
-                    &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")],
+                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -682,14 +682,14 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(6, OperandTest::Present),
                         Cond::Operand(7, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
@@ -787,13 +787,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
@@ -803,19 +803,19 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(6, OperandTest::Present),
                         Cond::Operand(7, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],
@@ -935,20 +935,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(89)),
-                    &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")],
+                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -958,14 +958,14 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(7, OperandTest::Present),
                         Cond::Operand(8, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
@@ -1086,13 +1086,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x3ffffffffff0, "sm_20")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(636)),
-                    &[Floor::new(3, 2, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
@@ -1102,19 +1102,19 @@ pub(crate) static FORMS: [Form; 14] = [
                         Cond::Operand(7, OperandTest::Present),
                         Cond::Operand(8, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x3fffffffffe0, "sm_30")],
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x3ffffffff000, "sm_60")],
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x3ffffffff800, "sm_53")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
         ],

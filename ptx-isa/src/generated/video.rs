@@ -28,7 +28,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -55,7 +55,7 @@ pub(crate) static FORMS: [Form; 54] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],
@@ -84,7 +84,7 @@ pub(crate) static FORMS: [Form; 54] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x3ffffffffff0, "sm_20")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
             ptxas: false,
         }],
         tables: &[],

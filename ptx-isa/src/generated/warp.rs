@@ -67,7 +67,7 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -91,7 +91,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -114,7 +114,7 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
             ptxas: false,
         }],
         tables: &[],
@@ -141,7 +141,7 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x3fffffff8000, "sm_70")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
             ptxas: false,
         }],
         tables: &[],
@@ -159,7 +159,7 @@ pub(crate) static FORMS: [Form; 11] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x3fffffffffe0, "sm_30")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffffc0, "sm_30")]),
             ptxas: false,
         }],
         tables: &[],
@@ -184,7 +184,7 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -208,7 +208,7 @@ pub(crate) static FORMS: [Form; 11] = [
             Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -257,7 +257,7 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x3fffff800000, "sm_90")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],

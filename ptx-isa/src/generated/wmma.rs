@@ -47,7 +47,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -71,7 +71,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -95,7 +95,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -119,7 +119,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],
@@ -143,7 +143,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],
@@ -188,7 +188,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -212,7 +212,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -236,7 +236,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -260,7 +260,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],
@@ -284,7 +284,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],
@@ -371,7 +371,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -458,7 +458,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],
@@ -482,7 +482,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -506,7 +506,7 @@ pub(crate) static FORMS: [Form; 29] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -552,7 +552,7 @@ pub(crate) static FORMS: [Form; 29] = [
             Operand::new("c", 3, Within::Whole, Role::Use),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3fffffff0000, "sm_72")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")]),
             ptxas: false,
         }],
         tables: &[],
@@ -578,7 +578,7 @@ pub(crate) static FORMS: [Form; 29] = [
             Operand::new("c", 3, Within::Whole, Role::Use),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -604,7 +604,7 @@ pub(crate) static FORMS: [Form; 29] = [
             Operand::new("c", 3, Within::Whole, Role::Use),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -630,7 +630,7 @@ pub(crate) static FORMS: [Form; 29] = [
             Operand::new("c", 3, Within::Whole, Role::Use),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x3ffffffc0000, "sm_80")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
             ptxas: false,
         }],
         tables: &[],
@@ -656,7 +656,7 @@ pub(crate) static FORMS: [Form; 29] = [
             Operand::new("c", 3, Within::Whole, Role::Use),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x3ffffffe0000, "sm_75")]),
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
             ptxas: false,
         }],
         tables: &[],

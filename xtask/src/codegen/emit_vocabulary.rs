@@ -111,7 +111,8 @@ pub(crate) fn emit(v: &Vocabulary, opcodes: &[String], out: &mut Output) -> Resu
     emit_types(v, out)?;
     emit_registers(v, out)?;
     emit_directives(v, out)?;
-    emit_targets(v, out)
+    emit_targets(v, out)?;
+    emit_target_options(v, out)
 }
 
 fn emit_modifiers(v: &Vocabulary, out: &mut Output) -> Result<()> {
@@ -363,6 +364,28 @@ pub(crate) fn target_set(v: &Vocabulary, feature: &TargetRow) -> u128 {
         .enumerate()
         .filter(|(_, t)| implies(v, t, feature));
     bits.fold(0, |set, (i, _)| set | 1 << i)
+}
+
+fn emit_target_options(v: &Vocabulary, out: &mut Output) -> Result<()> {
+    let mut facts = Vec::new();
+    for o in &v.target_options {
+        facts.push(format!(
+            "OptionFacts {{ since: {}, target: {} }}",
+            version(o.since),
+            option(target(v, o.target.as_ref(), &o.name)?),
+        ));
+    }
+    let text = Words {
+        name: "TargetOption",
+        doc: "What may stand beside the architecture in `.target`.",
+        repr: "u8",
+        words: v.target_options.iter().map(|o| o.name.as_str()).collect(),
+        facts: Some(("OptionFacts", facts)),
+        imports: "use crate::target::OptionFacts;\nuse crate::version::PtxVersion;",
+    }
+    .write("ptx-isa/isa/targets.isa")?;
+    out.add("target_option.rs", text);
+    Ok(())
 }
 
 fn emit_targets(v: &Vocabulary, out: &mut Output) -> Result<()> {

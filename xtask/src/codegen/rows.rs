@@ -75,3 +75,11 @@ pub(crate) struct ModifierRow {
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
 }
+
+/// An `option` line.
+#[derive(Debug)]
+pub(crate) struct OptionRow {
+    pub(crate) name: String,
+    pub(crate) since: Version,
+    pub(crate) target: Option<String>,
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::rows::{
+use super::rows::{OptionRow, 
     ClassRow, DirectiveRow, ModifierRow, RegisterRow, SpaceRow, TargetRow, TypeRow, Version,
     VersionRow,
 };
@@ -17,6 +17,7 @@ pub(crate) struct Vocabulary {
     pub(crate) judged: Version,
     pub(crate) families: Vec<Vec<u16>>,
     pub(crate) targets: Vec<TargetRow>,
+    pub(crate) target_options: Vec<OptionRow>,
     pub(crate) registers: Vec<RegisterRow>,
     pub(crate) directives: Vec<DirectiveRow>,
     pub(crate) classes: Vec<ClassRow>,
@@ -77,13 +78,14 @@ impl Vocabulary {
                 "judged" => self.judged = c.version()?,
                 "family" => self.family_row(&mut c)?,
                 "target" => self.target_row(&mut c)?,
+                "option" => self.option_row(&mut c)?,
                 "sreg" => self.register_row(&mut c)?,
                 "directive" => self.directive_row(&mut c)?,
                 "class" => class = Some(self.class_row(&mut c)?),
                 "ignored" | "doubled" => self.marks(&mut c, &keyword)?,
                 _ => {
                     return Cursor::new(line).expected(
-                        "`type`, `space`, `version`, `judged`, `family`, `target`, `sreg`, `directive`, `class`, `ignored` or `doubled`",
+                        "`type`, `space`, `version`, `judged`, `family`, `target`, `option`, `sreg`, `directive`, `class`, `ignored` or `doubled`",
                     );
                 }
             }
@@ -291,6 +293,19 @@ impl Vocabulary {
             suffix,
             since,
             renamed,
+        });
+        Ok(())
+    }
+
+    fn option_row(&mut self, c: &mut Cursor) -> Result<()> {
+        let pos = c.pos();
+        let name = c.word("an option of .target")?;
+        self.once("option", &name, pos)?;
+        let (since, target) = since(c)?;
+        self.target_options.push(OptionRow {
+            name,
+            since,
+            target,
         });
         Ok(())
     }

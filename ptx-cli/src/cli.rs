@@ -1,0 +1,60 @@
+//! The command line: what can be asked, and who answers.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::commands::{check, explain, fmt, parse, roundtrip, stats, tokens};
+use crate::output::Status;
+
+const EXAMPLES: &str = "\
+Examples:
+  ptx check kernel.ptx                 every mistake, with a picture of its place
+  ptx check --format short build/      one line a mistake, for a whole folder
+  nvcc -ptx -o - a.cu | ptx fmt -      canonical style, from standard input
+  ptx stats --json *.ptx               what the files are made of
+
+A folder stands for every .ptx file below it; `-` stands for standard input.
+
+Exit status: 0 all well, 1 something was found, 2 the command line is wrong or a file cannot be read.";
+
+/// Reads, checks, formats and measures PTX, the assembly language of NVIDIA GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "ptx", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Fmt(fmt::Args),
+    Parse(parse::Args),
+    Stats(stats::Args),
+    Roundtrip(roundtrip::Args),
+    Tokens(tokens::Args),
+    Explain(explain::Args),
+}
+
+/// Reads the command line and does what it says. A wrong command line ends the program here.
+pub(crate) fn run() -> Result<Status> {
+    match Cli::parse().command {
+        Command::Check(args) => check::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
+        Command::Parse(args) => parse::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Roundtrip(args) => roundtrip::run(&args),
+        Command::Tokens(args) => tokens::run(&args),
+        Command::Explain(args) => explain::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

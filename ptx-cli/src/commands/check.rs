@@ -1,0 +1,178 @@
+//! `ptx check`: everything that is wrong with the text of a file.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ptx_ir::{Diagnostic, LineIndex, Severity};
+use rayon::prelude::*;
+
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
+use crate::render::{Painter, Report, counted, tally};
+
+/// Find everything that is wrong
+///
+/// The findings go to standard output. Warnings alone leave the exit status at 0, unless
+/// --deny-warnings is given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx check kernel.ptx
+  ptx check --format short --max-errors 10 build/
+  ptx check --format json - < kernel.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// How findings are written
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Show at most this many errors of each file
+    #[arg(long, value_name = "N")]
+    max_errors: Option<usize>,
+    /// Exit with status 1 for warnings, too
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Colours in the format human
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    color: Color,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// Pictures of the places
+    Human,
+    /// FILE:LINE:COL: error[CODE]: message
+    Short,
+    /// One JSON object a line
+    Json,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+enum Color {
+    /// On terminals
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    fn wanted(self) -> bool {
+        match self {
+            Self::Auto => {
+                let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+                io::stdout().is_terminal() && !refused
+            }
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+/// How many diagnostics are rendered before they are written.
+const BLOCK: usize = 1 << 12;
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let painter = Painter::new(args.color.wanted());
+    let (mut errors, mut warnings, mut files) = (0, 0, 0);
+    let result = input::in_order(&inputs, &mut out, &mut status, check, |out, checked| {
+        let (e, w) = tally(&checked.diagnostics);
+        errors += e;
+        warnings += w;
+        files += usize::from(e + w > 0);
+        checked.write(args, &painter, out)?;
+        Ok(Status::of(e > 0 || args.deny_warnings && w > 0))
+    });
+    result?;
+    out.flush()?;
+    if args.format == Format::Human && errors + warnings > 0 {
+        let mut found = Vec::new();
+        if errors > 0 {
+            found.push(counted(errors, "error"));
+        }
+        if warnings > 0 {
+            found.push(counted(warnings, "warning"));
+        }
+        output::note(format_args!(
+            "{} in {files} of {}",
+            found.join(" and "),
+            counted(inputs.len(), "file")
+        ));
+    }
+    Ok(status)
+}
+
+struct Checked {
+    name: String,
+    bytes: Arc<[u8]>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+fn check(source: Source) -> Checked {
+    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    Checked {
+        name: source.name,
+        bytes: source.bytes,
+        diagnostics: parsed.diagnostics,
+    }
+}
+
+impl Checked {
+    fn write(&self, args: &Args, painter: &Painter, out: &mut Out) -> Result<()> {
+        let shown = self.shown(args.max_errors);
+        let hidden = tally(self.diagnostics.get(shown.len()..).unwrap_or_default()).0;
+        if !shown.is_empty() {
+            let report = &Report {
+                name: &self.name,
+                source: &self.bytes,
+                lines: &LineIndex::new(&self.bytes),
+            };
+            for block in shown.chunks(BLOCK) {
+                let texts: Vec<String> = block
+                    .par_iter()
+                    .with_min_len(64)
+                    .map(|diagnostic| match args.format {
+                        Format::Human => Ok(painter.picture(report, diagnostic)),
+                        Format::Short => Ok(report.short(diagnostic)),
+                        Format::Json => report.json(diagnostic),
+                    })
+                    .collect::<Result<_, _>>()?;
+                for text in texts {
+                    writeln!(out, "{text}")?;
+                }
+            }
+        }
+        if hidden > 0 {
+            out.show()?;
+            output::note(format_args!(
+                "{}: {} not shown",
+                self.name,
+                counted(hidden, "more error")
+            ));
+        }
+        Ok(())
+    }
+
+    /// The diagnostics up to the `most`-th error.
+    fn shown(&self, most: Option<usize>) -> &[Diagnostic] {
+        let Some(most) = most else {
+            return &self.diagnostics;
+        };
+        let mut errors = self
+            .diagnostics
+            .iter()
+            .enumerate()
+            .filter(|(_, d)| d.severity == Severity::Error);
+        let end = match most.checked_sub(1) {
+            Some(last) => errors
+                .nth(last)
+                .map_or(self.diagnostics.len(), |(i, _)| i + 1),
+            None => 0,
+        };
+        self.diagnostics.get(..end).unwrap_or_default()
+    }
+}

@@ -1,0 +1,146 @@
+//! `ptx fmt`: the canonical style.
+
+use std::fs;
+use std::io::Write;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use ptx_ir::{LineIndex, compare};
+use ptx_print::{Indent, Style};
+
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
+use crate::render::Report;
+
+/// Write files in the canonical style
+///
+/// The text goes to standard output. A file with errors is never written: its errors go to standard
+/// error, and the exit status is 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx fmt kernel.ptx > pretty.ptx
+  ptx fmt --check build/
+  ptx fmt --write --indent 4 kernel.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// Write nothing but the names of files that are not in the style; status 1 if there is one
+    #[arg(long, conflicts_with = "write")]
+    check: bool,
+    /// Rewrite the files in place
+    #[arg(long)]
+    write: bool,
+    /// Indent by `tab`, or by a number of spaces
+    #[arg(long, default_value = "tab", value_name = "tab|N", value_parser = Step::from_str)]
+    indent: Step,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Step(Indent);
+
+impl FromStr for Step {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "tab" => Ok(Self(Indent::Tab)),
+            Ok(spaces @ 0..=16) => Ok(Self(Indent::Spaces(spaces))),
+            _ => Err("neither `tab` nor a number from 0 to 16".to_owned()),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    if args.write && args.files.has_stdin() {
+        bail!("standard input cannot be rewritten in place");
+    }
+    let mut style = Style::default();
+    style.indent = args.indent.0;
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let format = |source| format(source, &style, args.write);
+    input::in_order(&inputs, &mut out, &mut status, format, |out, formatted| {
+        formatted.finish(args, out)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+struct Formatted {
+    source: Source,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// The canonical text.
+    Text(Vec<u8>),
+    /// Errors, a line each.
+    Errors(Vec<String>),
+    /// The canonical text would not mean the same.
+    Changed(String),
+}
+
+fn format(source: Source, style: &Style, careful: bool) -> Formatted {
+    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let outcome = if parsed.has_errors() {
+        let report = Report {
+            name: &source.name,
+            source: &source.bytes,
+            lines: &LineIndex::new(&source.bytes),
+        };
+        Outcome::Errors(parsed.diagnostics.iter().map(|d| report.short(d)).collect())
+    } else {
+        let text = ptx_print::canonical(&parsed.module, style);
+        // A file is overwritten only by a text that is known to mean the same.
+        if careful && *text != *source.bytes {
+            match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
+                Ok(()) => Outcome::Text(text),
+                Err(difference) => Outcome::Changed(difference.to_string()),
+            }
+        } else {
+            Outcome::Text(text)
+        }
+    };
+    Formatted { source, outcome }
+}
+
+impl Formatted {
+    fn finish(self, args: &Args, out: &mut Out) -> Result<Status> {
+        let Self { source, outcome } = self;
+        match outcome {
+            Outcome::Errors(lines) => {
+                lines.iter().for_each(output::note);
+                Ok(Status::Findings)
+            }
+            Outcome::Changed(difference) => {
+                let name = source.name;
+                output::note(format_args!(
+                    "{name}: left alone, as its canonical text would differ: {difference}"
+                ));
+                Ok(Status::Findings)
+            }
+            Outcome::Text(text) if args.check => {
+                let differs = *text != *source.bytes;
+                if differs {
+                    writeln!(out, "{}", source.name)?;
+                }
+                Ok(Status::of(differs))
+            }
+            Outcome::Text(text) => {
+                match source.path.filter(|_| args.write) {
+                    Some(path) if *text != *source.bytes => {
+                        if let Err(error) = fs::write(&path, text) {
+                            output::note(format_args!("ptx: {}: {error}", source.name));
+                            return Ok(Status::Misuse);
+                        }
+                    }
+                    Some(_) => {}
+                    None => out.write_all(&text)?,
+                }
+                Ok(Status::Well)
+            }
+        }
+    }
+}

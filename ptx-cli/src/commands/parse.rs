@@ -1,0 +1,161 @@
+//! `ptx parse`: what a file holds, in one line, and how fast it is read.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use peakmem_alloc::{INSTRUMENTED_SYSTEM, PeakMemAllocTrait};
+use ptx_ir::{Limits, Module};
+use ptx_parse::Parsed;
+
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::{counted, tally};
+
+/// Read files and say what they hold, a line each
+///
+/// The exit status is 1 if a file has errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx parse kernel.ptx
+  ptx parse --timing corpus/
+
+--timing measures reading alone, neither fetching the file nor printing: the best of several runs,
+one file at a time. The peak is what reading allocates at its height, beside the source itself.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// Say also how long reading takes, and how much memory
+    #[arg(long)]
+    timing: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    if args.timing {
+        let mut total = Timing::default();
+        input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+            let timing = Timing::of(&source);
+            total.add(&timing);
+            let summary = summary(source);
+            let ratio = timing.peak as f64 / timing.bytes.max(1) as f64;
+            writeln!(out, "{}, {timing} ({ratio:.2} a byte)", summary.text)?;
+            Ok(Status::of(summary.errors))
+        })?;
+        if inputs.len() > 1 {
+            writeln!(out, "total: {total} at most")?;
+        }
+    } else {
+        input::in_order(&inputs, &mut out, &mut status, summary, |out, summary| {
+            writeln!(out, "{}", summary.text)?;
+            Ok(Status::of(summary.errors))
+        })?;
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+struct Summary {
+    text: String,
+    errors: bool,
+}
+
+fn summary(source: Source) -> Summary {
+    let name = source.name;
+    let Parsed {
+        module,
+        diagnostics,
+        ..
+    } = ptx_parse::parse_shared(source.bytes, &Limits::default());
+    let (errors, warnings) = tally(&diagnostics);
+    let version = module.header.version;
+    let target = module.header.target;
+    let text = format!(
+        "{name}: {}, {}, {}, {}, {}, {}, {}",
+        version.map_or("no version".to_owned(), |v| format!("PTX {v}")),
+        target.map_or("no target".to_owned(), |t| t.to_string()),
+        counted(module.functions.len(), "function"),
+        counted(statements(&module), "statement"),
+        counted(
+            module.bodies.values().map(|b| b.insts().count()).sum(),
+            "instruction"
+        ),
+        counted(errors, "error"),
+        counted(warnings, "warning"),
+    );
+    Summary {
+        text,
+        errors: errors > 0,
+    }
+}
+
+/// How many statements there are, at module level and in bodies.
+pub(super) fn statements(module: &Module) -> usize {
+    let inner: usize = module.bodies.values().map(|b| b.statements.len()).sum();
+    module.items.len() + inner
+}
+
+/// How long reading took.
+#[derive(Default)]
+struct Timing {
+    bytes: usize,
+    time: Duration,
+    /// Most bytes allocated at a time; of several files, of the worst.
+    peak: usize,
+}
+
+/// Runs are repeated until they took this long together…
+const ENOUGH: Duration = Duration::from_millis(300);
+/// …or were this many.
+const RUNS: u32 = 1000;
+
+impl Timing {
+    fn of(source: &Source) -> Self {
+        let limits = Limits::default();
+        let bytes = source.bytes.len();
+
+        // Memory is measured in a run of its own, which also warms up the others.
+        let shared = source.bytes.clone();
+        INSTRUMENTED_SYSTEM.reset_peak_memory();
+        let parsed = ptx_parse::parse_shared(shared, &limits);
+        let peak = INSTRUMENTED_SYSTEM.get_peak_memory();
+        drop(black_box(parsed));
+
+        let (mut time, mut all) = (Duration::MAX, Duration::ZERO);
+        for _ in 0..RUNS {
+            let shared = source.bytes.clone();
+            let begin = Instant::now();
+            let parsed = black_box(ptx_parse::parse_shared(shared, &limits));
+            let run = begin.elapsed();
+            drop(parsed);
+            time = time.min(run);
+            all += run;
+            if all >= ENOUGH {
+                break;
+            }
+        }
+        Self { bytes, time, peak }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.time += other.time;
+        self.peak = self.peak.max(other.peak);
+    }
+}
+
+impl std::fmt::Display for Timing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        let rate = self.bytes as f64 / seconds.max(1e-9) / 1e6;
+        write!(
+            f,
+            "{} bytes, {seconds:.6} s, {rate:.1} MB/s, peak {} bytes",
+            self.bytes, self.peak
+        )
+    }
+}

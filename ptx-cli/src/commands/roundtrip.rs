@@ -1,0 +1,165 @@
+//! `ptx roundtrip`: whether reading and printing loses anything.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_ir::{LineIndex, Severity, Span, compare};
+use ptx_print::Style;
+
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::{Report, clean, counted, tally};
+
+/// Check that printing what was read loses nothing
+///
+/// The verbatim print must be the file, byte for byte. The canonical print must read as the same
+/// module, and must print as itself; this is judged only for files without errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx roundtrip corpus/
+  ptx roundtrip kernel.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let (mut passed, mut failed) = (0usize, 0usize);
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        judge,
+        |out, verdict| match verdict.result {
+            Ok(remark) => {
+                passed += 1;
+                writeln!(out, "{}: ok{remark}", verdict.name)?;
+                Ok(Status::Well)
+            }
+            Err(failure) => {
+                failed += 1;
+                writeln!(out, "{}: FAILED: {failure}", verdict.name)?;
+                Ok(Status::Findings)
+            }
+        },
+    )?;
+    writeln!(out, "{passed} passed, {failed} failed")?;
+    out.flush()?;
+    Ok(status)
+}
+
+struct Verdict {
+    name: String,
+    result: Result<String, String>,
+}
+
+fn judge(source: Source) -> Verdict {
+    Verdict {
+        result: round(&source),
+        name: source.name,
+    }
+}
+
+/// What remains to be said of a file that passes, or how it fails.
+fn round(source: &Source) -> Result<String, String> {
+    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    same(
+        "the verbatim print is not what was read",
+        ("read", &source.bytes),
+        ("printed", &ptx_print::verbatim(&parsed.module)),
+    )?;
+    let (errors, _) = tally(&parsed.diagnostics);
+    if errors > 0 {
+        return Ok(format!(" (verbatim; {})", counted(errors, "error")));
+    }
+
+    let style = Style::default();
+    let text = ptx_print::canonical(&parsed.module, &style);
+    let again = ptx_parse::parse(&text);
+    let lines = LineIndex::new(&text);
+    if let Some(error) = again
+        .diagnostics
+        .iter()
+        .find(|d| d.severity == Severity::Error)
+    {
+        let report = Report {
+            name: "canonical",
+            source: &text,
+            lines: &lines,
+        };
+        return Err(format!(
+            "the canonical print has errors\n  {}\n{}",
+            report.short(error),
+            piece("canonical", &text, error.span, &lines)
+        ));
+    }
+    compare::compare(&parsed.module, &again.module).map_err(|difference| {
+        format!(
+            "the canonical print means something else: {}\n{}\n{}",
+            clean(&difference.message),
+            piece(
+                "read",
+                &source.bytes,
+                difference.left,
+                &LineIndex::new(&source.bytes)
+            ),
+            piece("canonical", &text, difference.right, &lines)
+        )
+    })?;
+    same(
+        "the canonical print does not print as itself",
+        ("once", &text),
+        ("twice", &ptx_print::canonical(&again.module, &style)),
+    )?;
+    Ok(String::new())
+}
+
+/// Whether two texts are the same; else where they part.
+fn same(what: &str, left: (&str, &[u8]), right: (&str, &[u8])) -> Result<(), String> {
+    if left.1 == right.1 {
+        return Ok(());
+    }
+    let pairs = left.1.iter().zip(right.1);
+    let at = pairs.take_while(|(a, b)| a == b).count() as u32;
+    let show = |(name, text)| piece(name, text, Span::new(at, at), &LineIndex::new(text));
+    Err(format!("{what}\n{}\n{}", show(left), show(right)))
+}
+
+/// How much text is shown of each side, at least and at most.
+const SHOWN: (usize, usize) = (40, 160);
+
+/// One side of a difference: `  read at byte 12 (2:5): "text"`.
+fn piece(name: &str, text: &[u8], span: Span, lines: &LineIndex) -> String {
+    let at = lines.position(span.start);
+    let start = (span.start as usize).min(text.len());
+    let length = span.len().clamp(SHOWN.0, SHOWN.1);
+    let end = text.len().min(start + length);
+    let more = if end < text.len() { "…" } else { "" };
+    format!(
+        "  {name} at byte {} ({}:{}): \"{}{more}\"",
+        span.start,
+        at.line,
+        at.column,
+        text[start..end].escape_ascii()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_located() {
+        let shown = same("no", ("a", b"one\ntwo"), ("b", b"one\ntoo\n")).unwrap_err();
+        assert_eq!(
+            shown,
+            "no\n  a at byte 5 (2:2): \"wo\"\n  b at byte 5 (2:2): \"oo\\n\""
+        );
+        let shown = same("no", ("a", b"one"), ("b", b"")).unwrap_err();
+        assert!(shown.ends_with("b at byte 0 (1:1): \"\""), "{shown}");
+    }
+}

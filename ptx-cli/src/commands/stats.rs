@@ -1,0 +1,86 @@
+//! `ptx stats`: what files are made of.
+
+mod count;
+mod table;
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::SCHEMA;
+use count::Stats;
+
+/// Count functions, instructions, registers, memory and comments
+///
+/// Counts are given for each file and, of several files, in total. Files with errors are counted as
+/// far as they were understood.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx stats kernel.ptx
+  ptx stats --mnemonics --json build/")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// One JSON object for each file, and one for the total
+    #[arg(long)]
+    json: bool,
+    /// Count also by full mnemonic, such as ld.global.nc.v4.f32
+    #[arg(long)]
+    mnemonics: bool,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: u32,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(flatten)]
+    stats: &'a Stats,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let mut total = Stats::new(args.mnemonics);
+    let work = |source: Source| {
+        let stats = Stats::of(&source.bytes, args.mnemonics);
+        (source.name, stats)
+    };
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        work,
+        |out, (name, stats)| {
+            total.add(&stats);
+            write(args, out, Some(&name), &stats)?;
+            Ok(Status::Well)
+        },
+    )?;
+    if args.json || inputs.len() > 1 {
+        write(args, &mut out, None, &total)?;
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+fn write(args: &Args, out: &mut Out, file: Option<&str>, stats: &Stats) -> Result<()> {
+    if args.json {
+        let kind = if file.is_some() { "file" } else { "total" };
+        out.json(&Line {
+            schema: SCHEMA,
+            kind,
+            file,
+            stats,
+        })?;
+    } else {
+        table::write(out, file.unwrap_or("total"), stats)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! `ptx tokens`: the lexer's view of a file.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_ir::LineIndex;
+use ptx_ir::lex::Lexer;
+use serde::Serialize;
+
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::{JsonSpan, SCHEMA};
+
+/// List every token, comment and blank with its place
+///
+/// A line reads START..END LINE:COLUMN KIND "TEXT": offsets from 0 and columns from 1, both in
+/// bytes. What is not printable ASCII is escaped in the text.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx tokens kernel.ptx
+  echo 'add.s32 %r1, %r2, 1;' | ptx tokens --json -")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct JsonToken<'a> {
+    schema: u32,
+    file: &'a str,
+    kind: &'static str,
+    trivia: bool,
+    span: JsonSpan,
+    text: Cow<'a, str>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let several = inputs.len() > 1 && !args.json;
+    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+        if several {
+            writeln!(out, "{}:", source.name)?;
+        }
+        list(args.json, &source, out)?;
+        Ok(Status::Well)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+fn list(json: bool, source: &Source, out: &mut Out) -> Result<()> {
+    let lines = LineIndex::new(&source.bytes);
+    for token in Lexer::new(&source.bytes) {
+        let span = token.span;
+        let text = span.of(&source.bytes);
+        if json {
+            let token = JsonToken {
+                schema: SCHEMA,
+                file: &source.name,
+                kind: token.kind.name(),
+                trivia: token.kind.is_trivia(),
+                span: JsonSpan::new(span, &lines),
+                text: String::from_utf8_lossy(text),
+            };
+            out.json(&token)?;
+        } else {
+            let at = lines.position(span.start);
+            writeln!(
+                out,
+                "{}..{} {}:{} {} \"{}\"",
+                span.start,
+                span.end,
+                at.line,
+                at.column,
+                token.kind.name(),
+                text.escape_ascii()
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! What is read: files, folders and standard input, in the order of the command line.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+
+use crate::output::{self, Out, Status};
+use crate::render::clean;
+
+/// What many commands take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Files {
+    /// Files, folders (every .ptx file below) and `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// One thing to read.
+pub(crate) enum Input {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+/// A text with its name.
+pub(crate) struct Source {
+    /// The file's name, fit for one line of output.
+    pub(crate) name: String,
+    /// Where it lies; `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    /// Its content.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+impl Input {
+    fn name(&self) -> String {
+        match self {
+            Self::Stdin => "<stdin>".to_owned(),
+            Self::File(path) => clean(&path.to_string_lossy()).into_owned(),
+        }
+    }
+
+    /// How many bytes it has, as far as that can be told before reading it.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Stdin => 0,
+            Self::File(path) => fs::metadata(path).map_or(0, |m| m.len()),
+        }
+    }
+
+    fn read(&self) -> io::Result<Source> {
+        let (path, bytes) = match self {
+            Self::Stdin => {
+                let mut bytes = Vec::new();
+                io::stdin().lock().read_to_end(&mut bytes)?;
+                (None, bytes)
+            }
+            Self::File(path) => (Some(path.clone()), fs::read(path)?),
+        };
+        Ok(Source {
+            name: self.name(),
+            path,
+            bytes: bytes.into(),
+        })
+    }
+}
+
+impl Files {
+    /// Lists the inputs. What cannot be listed is reported and makes the status worse.
+    pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
+        if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {
+            bail!("`-` can be read only once");
+        }
+        let mut inputs = Vec::new();
+        for file in &self.files {
+            if is_stdin(file) {
+                inputs.push(Input::Stdin);
+            } else if file.is_dir() {
+                inputs.extend(walk(file, status).into_iter().map(Input::File));
+            } else {
+                inputs.push(Input::File(file.clone()));
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// Whether standard input is among them.
+    pub(crate) fn has_stdin(&self) -> bool {
+        self.files.iter().any(|f| is_stdin(f))
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Every `.ptx` file below `folder`, sorted. Links to folders are not followed.
+fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                unreadable(&folder.to_string_lossy(), &error, status);
+                continue;
+            }
+        };
+        for entry in entries {
+            let typed = entry.and_then(|e| Ok((e.path(), e.file_type()?)));
+            match typed {
+                Ok((path, kind)) if kind.is_dir() => folders.push(path),
+                Ok((path, _)) if path.extension().is_some_and(|e| e == "ptx") && path.is_file() => {
+                    files.push(path);
+                }
+                Ok(_) => {}
+                Err(error) => unreadable(&folder.to_string_lossy(), &error, status),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn unreadable(name: &str, error: &io::Error, status: &mut Status) {
+    output::note(format_args!("ptx: {}: {error}", clean(name)));
+    status.worsen(Status::Misuse);
+}
+
+/// How many bytes of sources are held at a time, unless one file alone is larger.
+const BATCH_BYTES: u64 = 256 << 20;
+
+/// Reads every input and works on several at a time; `emit` gets the results in the order of the
+/// inputs. Files that cannot be read are reported, and make the status worse.
+pub(crate) fn in_order<T: Send>(
+    inputs: &[Input],
+    out: &mut Out,
+    status: &mut Status,
+    work: impl Fn(Source) -> T + Sync,
+    mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
+) -> Result<()> {
+    let bar = progress(inputs);
+    let mut rest = inputs;
+    while !rest.is_empty() {
+        let (batch, later) = rest.split_at(batch_len(rest));
+        rest = later;
+        let results: Vec<io::Result<T>> = batch
+            .par_iter()
+            .map(|input| {
+                let source = input.read()?;
+                let size = source.bytes.len() as u64;
+                let result = work(source);
+                bar.inc(size);
+                Ok(result)
+            })
+            .collect();
+        bar.suspend(|| -> Result<()> {
+            for (input, result) in batch.iter().zip(results) {
+                match result {
+                    Ok(result) => status.worsen(emit(out, result)?),
+                    Err(error) => unreadable(&input.name(), &error, status),
+                }
+            }
+            Ok(out.show()?)
+        })?;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// [`in_order`] without company: one file after the other, nothing else running.
+pub(crate) fn one_by_one(
+    inputs: &[Input],
+    out: &mut Out,
+    status: &mut Status,
+    mut work: impl FnMut(&mut Out, Source) -> Result<Status>,
+) -> Result<()> {
+    let bar = progress(inputs);
+    for input in inputs {
+        match input.read() {
+            Ok(source) => {
+                let size = source.bytes.len() as u64;
+                let found = bar.suspend(|| -> Result<Status> {
+                    let found = work(out, source)?;
+                    out.show()?;
+                    Ok(found)
+                })?;
+                status.worsen(found);
+                bar.inc(size);
+            }
+            Err(error) => unreadable(&input.name(), &error, status),
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// How many inputs are worked on before the results are written.
+fn batch_len(inputs: &[Input]) -> usize {
+    let most = rayon::current_num_threads() * 8;
+    let mut bytes = 0u64;
+    let fit = inputs.iter().take(most).take_while(|input| {
+        bytes = bytes.saturating_add(input.size());
+        bytes <= BATCH_BYTES
+    });
+    fit.count().max(1)
+}
+
+/// A bar on standard error if that is a terminal and there is much to read.
+fn progress(inputs: &[Input]) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bytes = inputs.iter().map(Input::size).sum();
+    if bytes < 32 << 20 {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

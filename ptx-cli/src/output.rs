@@ -1,0 +1,101 @@
+//! Standard output and standard error, and how the program ends.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+
+/// How a command ended; the worst of several counts.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Status {
+    /// All is well.
+    #[default]
+    Well,
+    /// Something was found.
+    Findings,
+    /// The command line is wrong, or a file cannot be read or written.
+    Misuse,
+}
+
+impl Status {
+    /// Remembers the worse of the two.
+    pub(crate) fn worsen(&mut self, other: Status) {
+        *self = (*self).max(other);
+    }
+
+    /// [`Status::Findings`] if `found`.
+    pub(crate) fn of(found: bool) -> Self {
+        if found { Self::Findings } else { Self::Well }
+    }
+}
+
+/// Buffered standard output.
+pub(crate) struct Out {
+    inner: BufWriter<StdoutLock<'static>>,
+    terminal: bool,
+}
+
+impl Out {
+    /// Standard output, locked for the rest of the program.
+    pub(crate) fn new() -> Self {
+        let stdout = io::stdout().lock();
+        let terminal = stdout.is_terminal();
+        Self {
+            inner: BufWriter::with_capacity(1 << 16, stdout),
+            terminal,
+        }
+    }
+
+    /// Writes a value as JSON on a line of its own.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.inner, value)?;
+        writeln!(self.inner)
+    }
+
+    /// Shows on a terminal what was written so far.
+    pub(crate) fn show(&mut self) -> io::Result<()> {
+        if self.terminal {
+            self.inner.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// A line on standard error; lost if nobody listens there.
+pub(crate) fn note(message: impl Display) {
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
+/// What the program hands to its caller. A reader that closed the pipe has seen enough: that is no
+/// failure.
+pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
+    match result {
+        Ok(Status::Well) => ExitCode::SUCCESS,
+        Ok(Status::Findings) => ExitCode::from(1),
+        Ok(Status::Misuse) => ExitCode::from(2),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            note(format_args!("ptx: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|e| e.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,72 @@
+//! Diagnostics as JSON; `JSON.md` beside the sources of this program describes the fields.
+
+use ptx_ir::{Diagnostic, LineIndex, Span};
+use serde::Serialize;
+
+use super::Report;
+
+/// The version of all JSON that this program writes.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// A range of bytes with the lines and columns of its ends.
+#[derive(Serialize)]
+pub(crate) struct JsonSpan {
+    start: u32,
+    end: u32,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+}
+
+impl JsonSpan {
+    pub(crate) fn new(span: Span, lines: &LineIndex) -> Self {
+        let (from, to) = (lines.position(span.start), lines.position(span.end));
+        Self {
+            start: span.start,
+            end: span.end,
+            line: from.line,
+            column: from.column,
+            end_line: to.line,
+            end_column: to.column,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    schema: u32,
+    file: &'a str,
+    code: String,
+    severity: &'a str,
+    message: &'a str,
+    span: JsonSpan,
+    labels: Vec<Label<'a>>,
+    help: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Label<'a> {
+    message: &'a str,
+    span: JsonSpan,
+}
+
+impl Report<'_> {
+    /// One object on one line, without a newline.
+    pub(crate) fn json(&self, diagnostic: &Diagnostic) -> serde_json::Result<String> {
+        let labels = diagnostic.labels.iter().map(|label| Label {
+            message: &label.message,
+            span: JsonSpan::new(label.span, self.lines),
+        });
+        serde_json::to_string(&Finding {
+            schema: SCHEMA,
+            file: self.name,
+            code: diagnostic.code.to_string(),
+            severity: diagnostic.severity.name(),
+            message: &diagnostic.message,
+            span: JsonSpan::new(diagnostic.span, self.lines),
+            labels: labels.collect(),
+            help: diagnostic.help.as_deref(),
+        })
+    }
+}

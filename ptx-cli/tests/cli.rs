@@ -1,0 +1,554 @@
+//! The program as its users meet it: exit statuses, streams, formats.
+
+#[cfg(test)]
+mod support {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
+    /// A module without mistakes that is not in the canonical style.
+    pub(crate) const GOOD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\n\
+        // doubles its parameter\n.visible .entry k(.param .u64 p)\n{\n   .reg .b32 %r<4>;\n   .reg .b64 %rd<3>;\n\
+        \x20  .shared .align 4 .f32 tile[4][0x8];\n\n   ld.param.u64 %rd1, [p];\n   ld.global.u32 %r1, [%rd1];\n\
+        again:\n   add.s32 %r2, %r1, %r1;\n   st.global.u32 [%rd1], %r2;\n   ret;\n}\n";
+
+    /// A module with one mistake, in line 6.
+    pub(crate) const BAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n    bogus.u32 1;\n    ret;\n}\n";
+
+    /// A folder of its own for a test, empty at first.
+    pub(crate) struct Folder(pub(crate) PathBuf);
+
+    impl Folder {
+        pub(crate) fn new(test: &str) -> Self {
+            let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+            let path = self.0.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        }
+    }
+
+    /// What a run of the program gave.
+    pub(crate) struct Run {
+        pub(crate) status: i32,
+        pub(crate) out: String,
+        pub(crate) err: String,
+    }
+
+    pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx"));
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn ptx<S: AsRef<OsStr>>(arguments: &[S]) -> Run {
+        with_input(arguments, b"")
+    }
+
+    pub(crate) fn with_input<S: AsRef<OsStr>>(arguments: &[S], input: &[u8]) -> Run {
+        let mut child = command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The program may end without reading.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        Run {
+            status: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Asserts all three parts of a run.
+    #[track_caller]
+    pub(crate) fn expect(run: &Run, status: i32, out: &str, err: &str) {
+        assert_eq!(run.out, out, "standard output");
+        assert_eq!(run.err, err, "standard error");
+        assert_eq!(run.status, status, "exit status");
+    }
+}
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::Value;
+use support::{BAD, Folder, GOOD, command, expect, ptx, with_input};
+
+fn objects(text: &str) -> Vec<Value> {
+    let lines = text.lines();
+    lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+}
+
+#[test]
+fn a_good_file_is_quiet() {
+    let folder = Folder::new("good");
+    let file = folder.file("a.ptx", GOOD);
+    for format in ["human", "short", "json"] {
+        expect(&ptx(&["check", "--format", format, &file]), 0, "", "");
+    }
+}
+
+#[test]
+fn a_mistake_is_pictured() {
+    let run = with_input(&["check", "-"], BAD.as_bytes());
+    assert_eq!(run.status, 1);
+    assert_eq!(run.err, "1 error in 1 of 1 file\n");
+    let start = "error[PTX0104]: `bogus` is no instruction of PTX\n --> <stdin>:6:5\n  |\n\
+        6 |     bogus.u32 1;\n  |     ^^^^^\n";
+    assert!(run.out.starts_with(start), "{}", run.out);
+    assert!(run.out.ends_with("\n\n"), "{}", run.out);
+}
+
+#[test]
+fn colours_only_on_demand() {
+    let colored = with_input(&["check", "--color", "always", "-"], BAD.as_bytes());
+    assert!(colored.out.contains("\u{1b}["));
+    for when in ["auto", "never"] {
+        let plain = with_input(&["check", "--color", when, "-"], BAD.as_bytes());
+        assert!(!plain.out.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn a_mistake_in_a_line() {
+    let run = with_input(&["check", "--format", "short", "-"], BAD.as_bytes());
+    let line = "<stdin>:6:5: error[PTX0104]: `bogus` is no instruction of PTX\n";
+    expect(&run, 1, line, "");
+}
+
+#[test]
+fn a_mistake_as_json() {
+    let run = with_input(&["check", "--format", "json", "-"], BAD.as_bytes());
+    assert_eq!((run.status, run.err.as_str()), (1, ""));
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 1);
+    let found = &found[0];
+    assert_eq!(found["schema"], 1);
+    assert_eq!(found["file"], "<stdin>");
+    assert_eq!(found["code"], "PTX0104");
+    assert_eq!(found["severity"], "error");
+    assert_eq!(found["message"], "`bogus` is no instruction of PTX");
+    let start = BAD.find("bogus").unwrap();
+    let span = serde_json::json!({
+        "start": start, "end": start + 5,
+        "line": 6, "column": 5, "end_line": 6, "end_column": 10,
+    });
+    assert_eq!(found["span"], span);
+    assert!(found["labels"].is_array());
+    assert!(found.get("help").is_some());
+}
+
+#[test]
+fn labels_are_part_of_json() {
+    let twice = GOOD.replace("again:", ".reg .b32 %a;\n.reg .b32 %a;");
+    let run = with_input(&["check", "--format", "json", "-"], twice.as_bytes());
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 1, "{}", run.out);
+    let label = &found[0]["labels"][0];
+    assert!(label["message"].is_string());
+    assert_eq!(label["span"]["line"].as_u64(), Some(14), "{}", run.out);
+    assert_eq!(found[0]["span"]["line"].as_u64(), Some(15), "{}", run.out);
+}
+
+#[test]
+fn errors_can_be_limited() {
+    let bad = BAD.replace("ret;", "bogus;\n    bogus;\n    ret;");
+    let check = |most: &str| {
+        let arguments = ["check", "--format", "short", "--max-errors", most, "-"];
+        with_input(&arguments, bad.as_bytes())
+    };
+    for (most, shown, note) in [
+        ("0", 0, "<stdin>: 3 more errors not shown\n"),
+        ("2", 2, "<stdin>: 1 more error not shown\n"),
+        ("3", 3, ""),
+        ("99", 3, ""),
+    ] {
+        let run = check(most);
+        assert_eq!(run.out.lines().count(), shown);
+        assert_eq!(run.err, note);
+        assert_eq!(run.status, 1);
+    }
+}
+
+#[test]
+fn warnings_do_not_fail_unless_denied() {
+    let newer = GOOD.replace("8.0", "9.3");
+    let run = with_input(&["check", "--format", "short", "-"], newer.as_bytes());
+    assert!(run.out.contains("<stdin>:1:1") || run.out.contains("<stdin>:1:10"));
+    assert!(run.out.contains(": warning[PTX0305]: "), "{}", run.out);
+    assert_eq!(run.status, 0);
+    let run = with_input(&["check", "--deny-warnings", "-"], newer.as_bytes());
+    assert_eq!(run.err, "1 warning in 1 of 1 file\n");
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn folders_are_searched_in_order() {
+    let folder = Folder::new("folders");
+    for name in [
+        "b.ptx",
+        "a/z.ptx",
+        "a/b/c.ptx",
+        "a.ptx",
+        "note.txt",
+        "a/ptx",
+    ] {
+        folder.file(name, BAD);
+    }
+    let root = folder.0.to_str().unwrap();
+    let run = ptx(&["check", "--format", "short", &format!("{root}/b.ptx"), root]);
+    let files: Vec<_> = run
+        .out
+        .lines()
+        .filter_map(|l| l.strip_prefix(root)?.split(':').next())
+        .collect();
+    let order = ["/b.ptx", "/a/b/c.ptx", "/a/z.ptx", "/a.ptx", "/b.ptx"];
+    assert_eq!(files, order);
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn many_files_give_the_same_bytes_every_time() {
+    let folder = Folder::new("many");
+    for i in 0..200 {
+        folder.file(&format!("{i:03}.ptx"), if i % 3 == 0 { BAD } else { GOOD });
+    }
+    let root = folder.0.to_str().unwrap();
+    for arguments in [
+        &["check", root][..],
+        &["parse", root],
+        &["stats", "--json", root],
+        &["roundtrip", root],
+        &["fmt", "--check", root],
+    ] {
+        let first = ptx(arguments);
+        let second = ptx(arguments);
+        assert!(!first.out.is_empty());
+        assert!(
+            first.out == second.out && first.err == second.err,
+            "{arguments:?}"
+        );
+    }
+    let run = ptx(&["parse", root]);
+    let names: Vec<_> = run
+        .out
+        .lines()
+        .filter_map(|l| l.split(": ").next())
+        .collect();
+    assert_eq!(names.len(), 200);
+    assert!(names.is_sorted());
+}
+
+#[test]
+fn a_missing_file_does_not_hide_the_others() {
+    let run = with_input(
+        &["check", "--format", "short", "no/such.ptx", "-"],
+        BAD.as_bytes(),
+    );
+    assert!(run.out.starts_with("<stdin>:6:5: "));
+    assert!(run.err.starts_with("ptx: no/such.ptx: "), "{}", run.err);
+    assert_eq!(run.err.lines().count(), 1);
+    assert_eq!(run.status, 2);
+    for verb in ["fmt", "parse", "stats", "roundtrip", "tokens"] {
+        let run = ptx(&[verb, "no/such.ptx"]);
+        assert_eq!(run.status, 2, "{verb}");
+        assert!(run.err.contains("no/such.ptx"), "{verb}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_misuse() {
+    for arguments in [
+        &[][..],
+        &["bogus"],
+        &["check"],
+        &["check", "--format", "xml", "-"],
+        &["check", "-", "-"],
+        &["fmt", "--check", "--write", "x.ptx"],
+        &["fmt", "--write", "-"],
+        &["fmt", "--indent", "many", "-"],
+        &["explain", "PTX0000"],
+    ] {
+        let run = ptx(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert_eq!(run.out, "", "{arguments:?}");
+        assert!(!run.err.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let run = ptx(&["--version"]);
+    expect(
+        &run,
+        0,
+        concat!("ptx ", env!("CARGO_PKG_VERSION"), "\n"),
+        "",
+    );
+    assert!(ptx(&["--help"]).out.contains("Examples:"));
+    for verb in [
+        "check",
+        "fmt",
+        "parse",
+        "stats",
+        "roundtrip",
+        "tokens",
+        "explain",
+    ] {
+        let run = ptx(&[verb, "--help"]);
+        assert!(run.out.contains("Examples:"), "{verb}");
+        assert_eq!(run.status, 0);
+    }
+}
+
+#[test]
+fn any_bytes_are_read() {
+    let inputs: [&[u8]; 5] = [
+        b"",
+        b"\xff\xfe\x00\x01",
+        b"\xef\xbb\xbf.version 8.0\r\n",
+        b"{{{{((((\"",
+        b"// \xc3\xa4\n.version 8.0\n.target sm_90\n// \xff\n.b\xe9d\n",
+    ];
+    for input in inputs {
+        for arguments in [
+            &["check", "-"][..],
+            &["check", "--format", "json", "-"],
+            &["fmt", "-"],
+            &["parse", "-"],
+            &["stats", "-"],
+            &["tokens", "-"],
+            &["tokens", "--json", "-"],
+            &["roundtrip", "-"],
+        ] {
+            let run = with_input(arguments, input);
+            assert!(run.status <= 1, "{arguments:?} {input:?}: {}", run.err);
+        }
+        let run = with_input(&["roundtrip", "-"], input);
+        assert_eq!(run.status, 0, "{}", run.out);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_keep_their_columns() {
+    let source = BAD.replace("    bogus", "/* \u{e4}\u{fffd} */ bogus");
+    let source = source.replace('\u{fffd}', "@");
+    let bytes: Vec<u8> = source
+        .bytes()
+        .map(|b| if b == b'@' { 0xff } else { b })
+        .collect();
+    let run = with_input(&["check", "-"], &bytes);
+    assert!(run.out.contains("<stdin>:6:11\n"), "{}", run.out);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines[3], "6 | /* ä\u{fffd} */ bogus.u32 1;");
+    assert_eq!(lines[4], "  |          ^^^^^");
+}
+
+#[test]
+fn long_lines_are_cut() {
+    let filler = "ret; ".repeat(40_000);
+    let source = BAD.replace("    bogus", &format!("{filler}bogus"));
+    let source = source.replace("1;", &format!("1; {filler}"));
+    let run = with_input(&["check", "-"], source.as_bytes());
+    assert!(run.out.len() < 1000, "{} bytes", run.out.len());
+    assert!(run.out.contains("<stdin>:6:200001\n"), "{}", run.out);
+    assert!(run.out.contains("ret; bogus.u32 1; ret;"), "{}", run.out);
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    let folder = Folder::new("pipe");
+    let file = folder.file("long.ptx", "bogus;\n".repeat(100_000));
+    for arguments in [
+        &["tokens", &file][..],
+        &["tokens", "--json", &file],
+        &["check", &file],
+        &["check", "--format", "json", &file],
+    ] {
+        let mut child = command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut start = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut start).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn fmt_writes_to_standard_output() {
+    let folder = Folder::new("fmt");
+    let file = folder.file("a.ptx", GOOD);
+    let run = ptx(&["fmt", &file]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    assert!(run.out.contains("// doubles its parameter"));
+    assert!(
+        run.out.contains("\n\tadd.s32 %r2, %r1, %r1;\n"),
+        "{}",
+        run.out
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), GOOD);
+    let again = with_input(&["fmt", "-"], run.out.as_bytes());
+    assert_eq!(again.out, run.out);
+    let spaces = ptx(&["fmt", "--indent", "4", &file]);
+    assert!(spaces.out.contains("\n    add.s32 "), "{}", spaces.out);
+}
+
+#[test]
+fn fmt_checks() {
+    let folder = Folder::new("fmt-check");
+    let ugly = folder.file("ugly.ptx", GOOD);
+    let pretty = folder.file("pretty.ptx", ptx(&["fmt", &ugly]).out);
+    expect(&ptx(&["fmt", "--check", &pretty]), 0, "", "");
+    let run = ptx(&["fmt", "--check", &ugly, &pretty]);
+    expect(&run, 1, &format!("{ugly}\n"), "");
+}
+
+#[test]
+fn fmt_rewrites() {
+    let folder = Folder::new("fmt-write");
+    let ugly = folder.file("ugly.ptx", GOOD);
+    let pretty = ptx(&["fmt", &ugly]).out;
+    expect(&ptx(&["fmt", "--write", &ugly]), 0, "", "");
+    assert_eq!(fs::read_to_string(&ugly).unwrap(), pretty);
+
+    // A file that is in the style already is not touched.
+    let before = fs::metadata(&ugly).unwrap().modified().unwrap();
+    expect(&ptx(&["fmt", "--write", &ugly]), 0, "", "");
+    assert_eq!(fs::metadata(&ugly).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn fmt_leaves_files_with_errors_alone() {
+    let folder = Folder::new("fmt-errors");
+    let bad = folder.file("bad.ptx", BAD);
+    let line = format!("{bad}:6:5: error[PTX0104]: `bogus` is no instruction of PTX\n");
+    for arguments in [
+        &["fmt", &bad][..],
+        &["fmt", "--check", &bad],
+        &["fmt", "--write", &bad],
+    ] {
+        expect(&ptx(arguments), 1, "", &line);
+        assert_eq!(fs::read_to_string(&bad).unwrap(), BAD);
+    }
+}
+
+#[test]
+fn roundtrips_are_judged() {
+    let folder = Folder::new("roundtrip");
+    let good = folder.file("good.ptx", GOOD);
+    let bad = folder.file("bad.ptx", BAD);
+    let run = ptx(&["roundtrip", &good, &bad]);
+    let out = format!("{good}: ok\n{bad}: ok (verbatim; 1 error)\n2 passed, 0 failed\n");
+    expect(&run, 0, &out, "");
+}
+
+#[test]
+fn a_file_in_one_line() {
+    let line =
+        "<stdin>: PTX 8.0, sm_90, 1 function, 13 statements, 5 instructions, 0 errors, 0 warnings";
+    let run = with_input(&["parse", "-"], GOOD.as_bytes());
+    expect(&run, 0, &format!("{line}\n"), "");
+    let run = with_input(&["parse", "-"], b"");
+    let line = "<stdin>: no version, no target, 0 functions, 0 statements, 0 instructions, 1 error, 0 warnings\n";
+    expect(&run, 1, line, "");
+}
+
+#[test]
+fn reading_is_timed() {
+    let folder = Folder::new("timing");
+    let file = folder.file("a.ptx", GOOD);
+    let run = ptx(&["parse", "--timing", &file, &file]);
+    assert_eq!(run.status, 0);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines.len(), 3);
+    for (line, bytes) in lines.iter().zip([1, 1, 2]) {
+        let bytes = bytes * GOOD.len();
+        assert!(line.contains(&format!(" {bytes} bytes, 0.0")), "{line}");
+        assert!(line.contains(" MB/s, peak "), "{line}");
+    }
+    assert!(lines[2].starts_with("total: "));
+}
+
+#[test]
+fn statistics_count() {
+    let folder = Folder::new("stats");
+    let file = folder.file("a.ptx", GOOD);
+    let run = ptx(&["stats", "--json", "--mnemonics", &file, &file]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 3);
+    let one = serde_json::json!({
+        "schema": 1, "kind": "file", "file": file, "files": 1,
+        "bytes": GOOD.len(), "lines": 18, "errors": 0, "warnings": 0,
+        "functions": {"kernels": 1, "device": 0, "declarations": 0},
+        "statements": 13, "instructions": 5, "labels": 1,
+        "comments": {"count": 1, "bytes": 24},
+        "memory": {"const": 0, "global": 0, "local": 0, "shared": 128},
+        "registers": {
+            ".b32": {"declared": 4, "used": 2},
+            ".b64": {"declared": 3, "used": 1},
+        },
+        "opcodes": {"add": 1, "ld": 2, "ret": 1, "st": 1},
+        "mnemonics": {
+            "add.s32": 1, "ld.global.u32": 1, "ld.param.u64": 1, "ret": 1, "st.global.u32": 1,
+        },
+    });
+    assert_eq!(found[0], one);
+    assert_eq!(found[1], one);
+    let total = &found[2];
+    assert_eq!(total["kind"], "total");
+    assert_eq!(total.get("file"), None);
+    assert_eq!(total["instructions"], 10);
+    assert_eq!(total["memory"]["shared"], 256);
+    assert_eq!(total["registers"][".b32"]["used"], 4);
+    assert_eq!(total["mnemonics"]["ld.param.u64"], 2);
+
+    let run = ptx(&["stats", &file]);
+    assert!(run.out.starts_with(&format!("{file}:\n")), "{}", run.out);
+    assert!(run.out.contains("    .b32  2 used of 4\n"), "{}", run.out);
+    assert!(!run.out.contains("ld.param"), "{}", run.out);
+}
+
+#[test]
+fn tokens_are_listed() {
+    let run = with_input(&["tokens", "-"], b"a\xff\n\"x\"");
+    let out = "0..1 1:1 ident \"a\"\n1..2 1:2 unknown \"\\xff\"\n2..3 1:3 whitespace \"\\n\"\n\
+        3..6 2:1 string \"\\\"x\\\"\"\n";
+    expect(&run, 0, out, "");
+    let run = with_input(&["tokens", "--json", "-"], b"a\xff\n\"x\"");
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 4);
+    assert_eq!(found[1]["kind"], "unknown");
+    assert_eq!(found[1]["text"], "\u{fffd}");
+    assert_eq!(found[2]["trivia"], true);
+    assert_eq!(found[3]["span"]["column"], 1);
+}
+
+#[test]
+fn codes_are_explained() {
+    let line = "PTX0104: an instruction that PTX does not know\n";
+    expect(&ptx(&["explain", "PTX0104"]), 0, line, "");
+    expect(&ptx(&["explain", "104"]), 0, line, "");
+    assert!(ptx(&["explain"]).out.contains(line));
+    let run = ptx(&["explain", "PTX0114"]);
+    assert_eq!((run.status, run.out.as_str()), (2, ""));
+    assert!(run.err.contains("PTX0113"), "{}", run.err);
+    let run = ptx(&["explain", "bogus"]);
+    assert_eq!(run.status, 2);
+}
