@@ -370,7 +370,10 @@ fn long_lines_are_cut() {
 #[test]
 fn a_closed_pipe_ends_the_program_quietly() {
     let folder = Folder::new("pipe");
-    let file = folder.file("long.ptx", "bogus;\n".repeat(100_000));
+    let file = folder.file(
+        "long.ptx",
+        BAD.replace("    ret;\n", &"bogus;\n".repeat(100_000)),
+    );
     for arguments in [
         &["tokens", &file][..],
         &["tokens", "--json", &file],

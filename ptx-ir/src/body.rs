@@ -7,8 +7,8 @@ use crate::entity::{EntityId, PrimaryMap, take_exact};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
 use crate::{
-    DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId, RegDeclId,
-    RegId, ScopeId, SigId, Span, StmtId, VarId,
+    DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId,
+    RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
 };
 
 /// A statement of a body.
@@ -53,7 +53,10 @@ impl Origin {
     #[inline]
     pub const fn new(span: Span, comments: bool) -> Self {
         let len = (span.end - span.start) & !Self::COMMENTS;
-        Self { start: span.start, len: if comments { len | Self::COMMENTS } else { len } }
+        Self {
+            start: span.start,
+            len: if comments { len | Self::COMMENTS } else { len },
+        }
     }
 
     /// Where it stands.
@@ -102,7 +105,11 @@ impl Inst {
         } else {
             (operands, 0)
         };
-        Self { sig, operands, guard }
+        Self {
+            sig,
+            operands,
+            guard,
+        }
     }
 
     /// Its guard, if it has one.
@@ -204,13 +211,17 @@ impl Body {
     /// The operands of an instruction, without its guard.
     #[inline]
     pub fn operands(&self, inst: InstId) -> &[Operand] {
-        self.insts.get(inst).map_or(&[], |i| self.pool.slice(i.operands))
+        self.insts
+            .get(inst)
+            .map_or(&[], |i| self.pool.slice(i.operands))
     }
 
     /// Where a statement stands, counted from [`base`](Self::base).
     #[inline]
     pub fn span(&self, stmt: StmtId) -> Span {
-        self.origins.get(stmt.index()).map_or(Span::default(), |o| o.span())
+        self.origins
+            .get(stmt.index())
+            .map_or(Span::default(), |o| o.span())
     }
 
     /// Where a statement stands, counted from the start of the source.
@@ -220,7 +231,8 @@ impl Body {
 
     /// An inner scope; `None` for scope 0, the function itself.
     pub fn scope(&self, id: ScopeId) -> Option<&Scope> {
-        self.inner_scopes.get((id.as_u32() as usize).checked_sub(1)?)
+        self.inner_scopes
+            .get((id.as_u32() as usize).checked_sub(1)?)
     }
 
     /// Adds a statement at its place in the source, counted from [`base`](Self::base).

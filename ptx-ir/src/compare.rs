@@ -42,9 +42,11 @@ pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
     };
     match c.module() {
         Ok(()) => Ok(()),
-        Err(what) => {
-            Err(Difference { left: c.at.0, right: c.at.1, message: format!("{what} differ") })
-        }
+        Err(what) => Err(Difference {
+            left: c.at.0,
+            right: c.at.1,
+            message: format!("{what} differ"),
+        }),
     }
 }
 
@@ -87,7 +89,12 @@ impl<'m> Comparison<'m> {
             }
             (Item::Decl(a), Item::Decl(b)) => {
                 let tables = (&l.declarations, &r.declarations);
-                self.decl(pools, tables, &l.declarations.decls[a], &r.declarations.decls[b])
+                self.decl(
+                    pools,
+                    tables,
+                    &l.declarations.decls[a],
+                    &r.declarations.decls[b],
+                )
             }
             (Item::Function(a), Item::Function(b)) => {
                 self.function(&l.functions[a], &r.functions[b])
@@ -96,7 +103,10 @@ impl<'m> Comparison<'m> {
                 let (a, b) = (&l.sections[a], &r.sections[b]);
                 self.name(a.name, b.name)?;
                 same(a.entries.len(), b.entries.len(), "the lengths of sections")?;
-                a.entries.iter().zip(&b.entries).try_for_each(|(a, b)| self.entry(pools, *a, *b))
+                a.entries
+                    .iter()
+                    .zip(&b.entries)
+                    .try_for_each(|(a, b)| self.entry(pools, *a, *b))
             }
             (Item::Opaque(_), Item::Opaque(_)) => self.texts(),
             _ => Err("the kinds of items"),
@@ -105,7 +115,10 @@ impl<'m> Comparison<'m> {
 
     /// Statements that are only text.
     fn texts(&self) -> Same {
-        let (a, b) = (self.at.0.of(self.left.source()), self.at.1.of(self.right.source()));
+        let (a, b) = (
+            self.at.0.of(self.left.source()),
+            self.at.1.of(self.right.source()),
+        );
         same(a, b, "texts")
     }
 
@@ -138,8 +151,16 @@ impl<'m> Comparison<'m> {
         match (a, b) {
             (SectionEntry::Label(a), SectionEntry::Label(b)) => self.name(a, b),
             (
-                SectionEntry::Other { ty: s, first: f, value: a },
-                SectionEntry::Other { ty: t, first: g, value: b },
+                SectionEntry::Other {
+                    ty: s,
+                    first: f,
+                    value: a,
+                },
+                SectionEntry::Other {
+                    ty: t,
+                    first: g,
+                    value: b,
+                },
             ) => {
                 same((s, f), (t, g), "the types of data")?;
                 self.operand(p, p.0.get(a), p.1.get(b))
@@ -173,7 +194,9 @@ impl<'m> Comparison<'m> {
             b.declarators.of(&tables.1.declarators),
         );
         same(a.len(), b.len(), "the numbers of names")?;
-        a.iter().zip(b).try_for_each(|(a, b)| self.declarator(p, a, b))
+        a.iter()
+            .zip(b)
+            .try_for_each(|(a, b)| self.declarator(p, a, b))
     }
 
     fn declarator(&self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
@@ -202,7 +225,11 @@ impl<'m> Comparison<'m> {
         self.operand(p, a.align, b.align)?;
         self.ty(a.ty, b.ty)?;
         self.names(a.name, b.name)?;
-        same(a.ptr.map(|p| p.space), b.ptr.map(|p| p.space), "pointers")?;
+        same(
+            a.ptr.map(|p| (p.space, p.opaque)),
+            b.ptr.map(|p| (p.space, p.opaque)),
+            "pointers",
+        )?;
         if let (Some(a), Some(b)) = (a.ptr, b.ptr) {
             self.operand(p, a.align, b.align)?;
         }
@@ -212,7 +239,11 @@ impl<'m> Comparison<'m> {
     fn interface(&self, a: &Interface, b: &Interface) -> Same {
         let (l, r) = (self.left, self.right);
         let p = Pools(&l.pool, &r.pool);
-        same((a.has_returns, a.has_params), (b.has_returns, b.has_params), "parameter lists")?;
+        same(
+            (a.has_returns, a.has_params),
+            (b.has_returns, b.has_params),
+            "parameter lists",
+        )?;
         for (x, y) in [(a.returns, b.returns), (a.params, b.params)] {
             let (x, y) = (x.of(&l.params), y.of(&r.params));
             same(x.len(), y.len(), "the numbers of parameters")?;
@@ -221,7 +252,9 @@ impl<'m> Comparison<'m> {
         let x = a.directives.of(&l.interface_directives);
         let y = b.directives.of(&r.interface_directives);
         same(x.len(), y.len(), "the numbers of directives")?;
-        x.iter().zip(y).try_for_each(|(x, y)| self.directive(p, *x, *y))
+        x.iter()
+            .zip(y)
+            .try_for_each(|(x, y)| self.directive(p, *x, *y))
     }
 
     // --- functions ---
@@ -236,7 +269,11 @@ impl<'m> Comparison<'m> {
             };
             same(header(l, a, self.at.0), header(r, b, self.at.1), "headers")?;
         } else {
-            same((a.kind, a.linkage), (b.kind, b.linkage), "kinds of functions")?;
+            same(
+                (a.kind, a.linkage),
+                (b.kind, b.linkage),
+                "kinds of functions",
+            )?;
             self.name(a.name, b.name)?;
             let p = Pools(&l.pool, &r.pool);
             self.attributes(
@@ -259,11 +296,19 @@ impl<'m> Comparison<'m> {
             self.at = (l.source_span(i), r.source_span(j));
             self.statement(a, b, x, y)?;
         }
-        same(l.statements.len(), r.statements.len(), "the numbers of statements")?;
+        same(
+            l.statements.len(),
+            r.statements.len(),
+            "the numbers of statements",
+        )?;
         same(l.closed, r.closed, "the ends of bodies")?;
         same(&l.registers, &r.registers, "registers")?;
         same(&l.inner_scopes, &r.inner_scopes, "scopes")?;
-        same(l.reg_decls.len(), r.reg_decls.len(), "the numbers of register declarations")?;
+        same(
+            l.reg_decls.len(),
+            r.reg_decls.len(),
+            "the numbers of register declarations",
+        )?;
         for (a, b) in l.reg_decls.values().zip(r.reg_decls.values()) {
             self.name(a.name, b.name)?;
             self.ty(a.ty, b.ty)?;
@@ -303,7 +348,12 @@ impl<'m> Comparison<'m> {
             }
             (Statement::Decl(a), Statement::Decl(b)) => {
                 let tables = (&l.declarations, &r.declarations);
-                self.decl(p, tables, &l.declarations.decls[a], &r.declarations.decls[b])
+                self.decl(
+                    p,
+                    tables,
+                    &l.declarations.decls[a],
+                    &r.declarations.decls[b],
+                )
             }
             (Statement::Directive(a), Statement::Directive(b)) => {
                 self.directive(p, l.directives[a], r.directives[b])
@@ -339,7 +389,9 @@ impl<'m> Comparison<'m> {
     fn range(&self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
         let (a, b) = (p.0.slice(a), p.1.slice(b));
         same(a.len(), b.len(), "the numbers of operands")?;
-        a.iter().zip(b).try_for_each(|(a, b)| self.operand(p, *a, *b))
+        a.iter()
+            .zip(b)
+            .try_for_each(|(a, b)| self.operand(p, *a, *b))
     }
 
     #[inline]
@@ -376,7 +428,11 @@ impl<'m> Comparison<'m> {
                     let text = p.immediate(i).map(|i| m.name(i.text).to_string());
                     text.unwrap_or_default().replace(' ', "")
                 };
-                same(text(self.left, p.0, a), text(self.right, p.1, b), "constants")
+                same(
+                    text(self.left, p.0, a),
+                    text(self.right, p.1, b),
+                    "constants",
+                )
             }
             (O::Name(a), O::Name(b)) | (O::Str(a), O::Str(b)) | (O::Section(a), O::Section(b)) => {
                 self.name(a, b)
@@ -414,9 +470,7 @@ impl<'m> Comparison<'m> {
                 todo.push((c, d));
                 Ok(())
             }
-            (O::Not(a), O::Not(b))
-            | (O::Neg(a), O::Neg(b))
-            | (O::Generic(a), O::Generic(b)) => {
+            (O::Not(a), O::Not(b)) | (O::Neg(a), O::Neg(b)) | (O::Generic(a), O::Generic(b)) => {
                 todo.push((p.0.get(a), p.1.get(b)));
                 Ok(())
             }

@@ -41,7 +41,11 @@ impl ConstValue {
 
     /// A value from its bits.
     pub const fn new(bits: u64, kind: ConstKind) -> Self {
-        Self { low: bits as u32, high: (bits >> 32) as u32, kind }
+        Self {
+            low: bits as u32,
+            high: (bits >> 32) as u32,
+            kind,
+        }
     }
 
     /// A signed integer.
@@ -252,7 +256,11 @@ pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
         (Err(e), _) | (Ok(_), Some(e)) => Err(e),
         (Ok(value), None) => Ok(value),
     };
-    Expression { end: reader.end, value, spaced: reader.spaced }
+    Expression {
+        end: reader.end,
+        value,
+        spaced: reader.spaced,
+    }
 }
 
 type Failure = (ConstError, Span);
@@ -363,7 +371,7 @@ impl Reader<'_> {
         let span = Span::at(self.pos, end);
         self.take(end - self.pos);
         let value = match number_value(span.of(self.src)) {
-            Ok(_) if self.exact(span) && self.has_operator() => Err(ConstError::Types),
+            Ok(NumberValue::Single(bits)) => self.single(bits),
             Ok(value) => Ok(value.into()),
             Err(e) => Err(ConstError::Number(e)),
         };
@@ -374,18 +382,20 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether an operator stands before or behind the operand just taken.
-    fn has_operator(&self) -> bool {
+    /// `0f…` takes no operator: it is the whole expression, or alone in its parentheses, which make
+    /// a double of it.
+    fn single(&self, bits: u32) -> Result<ConstValue, ConstError> {
         let mut seen = Trivia::default();
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
-        self.ops.iter().any(|(op, _)| *op != Op::Paren)
-            || peek(self.src, next) == b'?'
-            || Op::binary(self.src, next).is_some()
-    }
-
-    /// Whether the literal is one of `0f…`, `0d…`, which take no operator.
-    fn exact(&self, span: Span) -> bool {
-        matches!(span.of(self.src), [b'0', b'f' | b'F' | b'd' | b'D', ..])
+        match self.ops.last() {
+            None if peek(self.src, next) != b'?' && Op::binary(self.src, next).is_none() => {
+                Ok(NumberValue::Single(bits).into())
+            }
+            Some((Op::Paren, _)) if peek(self.src, next) == b')' => {
+                Ok(ConstValue::double(f32::from_bits(bits) as f64))
+            }
+            _ => Err(ConstError::Types),
+        }
     }
 
     /// After an operand: closes parentheses and takes a binary operator. False at the end.
@@ -449,8 +459,9 @@ impl Reader<'_> {
     fn apply(&mut self, op: Op, at: u32) {
         let right = self.values.pop().unwrap_or(ConstValue::INVALID);
         let result = match op {
-            Op::Plus | Op::Minus | Op::Not | Op::Complement | Op::CastSigned
-            | Op::CastUnsigned => unary(op, right),
+            Op::Plus | Op::Minus | Op::Not | Op::Complement | Op::CastSigned | Op::CastUnsigned => {
+                unary(op, right)
+            }
             Op::Choose => {
                 let middle = self.values.pop().unwrap_or(ConstValue::INVALID);
                 let condition = self.values.pop().unwrap_or(ConstValue::INVALID);

@@ -63,7 +63,9 @@ impl TableRange {
     /// The elements of `table` in this range.
     pub fn of<T>(self, table: &[T]) -> &[T] {
         let start = self.start as usize;
-        table.get(start..start + self.len as usize).unwrap_or_default()
+        table
+            .get(start..start + self.len as usize)
+            .unwrap_or_default()
     }
 }
 
@@ -130,7 +132,9 @@ pub struct Declarations {
 impl Declarations {
     /// The declarators of a declaration.
     pub fn declarators(&self, id: DeclId) -> &[Declarator] {
-        self.decls.get(id).map_or(&[], |d| d.declarators.of(&self.declarators))
+        self.decls
+            .get(id)
+            .map_or(&[], |d| d.declarators.of(&self.declarators))
     }
 
     /// Moves everything out at its exact size.
@@ -169,6 +173,8 @@ pub struct Param {
 pub struct Pointer {
     /// Where it points; `None` is generic.
     pub space: Option<StateSpace>,
+    /// `.texref`, `.samplerref` or `.surfref` in place of a space.
+    pub opaque: Option<ScalarType>,
     /// Alignment of what it points to, as written.
     pub align: Operand,
 }

@@ -113,7 +113,11 @@ impl Code {
 
     /// The code of a spelling such as `PTX0104`.
     pub fn from_text(text: &str) -> Option<Self> {
-        let number: u16 = text.strip_prefix("PTX").filter(|d| d.len() == 4)?.parse().ok()?;
+        let number: u16 = text
+            .strip_prefix("PTX")
+            .filter(|d| d.len() == 4)?
+            .parse()
+            .ok()?;
         Self::ALL.iter().copied().find(|c| c.number() == number)
     }
 }
@@ -155,12 +159,22 @@ impl Diagnostic {
     /// An error.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         let (severity, message) = (Severity::Error, message.into());
-        Self { code, severity, span, message, labels: Vec::new(), help: None }
+        Self {
+            code,
+            severity,
+            span,
+            message,
+            labels: Vec::new(),
+            help: None,
+        }
     }
 
     /// A warning.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
     }
 
     /// With a hint what to write instead.
@@ -171,7 +185,10 @@ impl Diagnostic {
 
     /// With another place involved.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Note { span, message: message.into() });
+        self.labels.push(Note {
+            span,
+            message: message.into(),
+        });
         self
     }
 }

@@ -109,7 +109,10 @@ pub struct PrimaryMap<K, V> {
 impl<K: EntityId, V> PrimaryMap<K, V> {
     /// An empty map; does not allocate.
     pub const fn new() -> Self {
-        Self { items: Vec::new(), key: PhantomData }
+        Self {
+            items: Vec::new(),
+            key: PhantomData,
+        }
     }
 
     /// Adds a value and gives its id.
@@ -169,7 +172,10 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 
     /// All ids with their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
-        self.items.iter().enumerate().map(|(i, v)| (K::from_index(i), v))
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (K::from_index(i), v))
     }
 
     /// The values as a slice, indexed by position.
@@ -183,7 +189,10 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     where
         V: Clone,
     {
-        Self { items: take_exact(&mut self.items), key: PhantomData }
+        Self {
+            items: take_exact(&mut self.items),
+            key: PhantomData,
+        }
     }
 }
 
@@ -235,13 +244,19 @@ impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
 
 impl<K, V> Default for PrimaryMap<K, V> {
     fn default() -> Self {
-        Self { items: Vec::new(), key: PhantomData }
+        Self {
+            items: Vec::new(),
+            key: PhantomData,
+        }
     }
 }
 
 impl<K, V: Clone> Clone for PrimaryMap<K, V> {
     fn clone(&self) -> Self {
-        Self { items: self.items.clone(), key: PhantomData }
+        Self {
+            items: self.items.clone(),
+            key: PhantomData,
+        }
     }
 }
 

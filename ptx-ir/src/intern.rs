@@ -53,7 +53,10 @@ fn hash(text: &[u8]) -> u64 {
 impl Interner {
     /// An empty set whose texts may point into `source`.
     pub fn new(source: Option<Arc<[u8]>>) -> Self {
-        Self { source, ..Self::default() }
+        Self {
+            source,
+            ..Self::default()
+        }
     }
 
     /// How many texts there are.
@@ -83,7 +86,9 @@ impl Interner {
         } else {
             (self.extra.as_slice(), (e.start & !EXTRA) as usize)
         };
-        buffer.get(start..start + e.len as usize).unwrap_or_default()
+        buffer
+            .get(start..start + e.len as usize)
+            .unwrap_or_default()
     }
 
     /// The number of `text`, if it is in the set.
@@ -124,7 +129,11 @@ impl Interner {
                 let index = self.entries.len() as u32;
                 crate::entity::push(
                     &mut self.entries,
-                    Entry { start, len: text.len() as u32, hash: h as u32 },
+                    Entry {
+                        start,
+                        len: text.len() as u32,
+                        hash: h as u32,
+                    },
                 );
                 self.table[slot] = index + 1;
                 (index, true)

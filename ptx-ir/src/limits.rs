@@ -21,6 +21,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { source_bytes: i32::MAX as usize, nesting: 4_000_000, diagnostics: 1_000_000 }
+        Self {
+            source_bytes: i32::MAX as usize,
+            nesting: 4_000_000,
+            diagnostics: 1_000_000,
+        }
     }
 }

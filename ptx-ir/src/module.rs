@@ -12,8 +12,8 @@ use crate::intern::Interner;
 use crate::operand::OperandPool;
 use crate::signature::{Signature, Signatures};
 use crate::{
-    DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId,
-    Span, SymbolId,
+    DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId, Span,
+    SymbolId,
 };
 
 /// A statement at module level.
@@ -79,7 +79,6 @@ pub enum SectionEntry {
 
 const _: () = assert!(size_of::<SectionEntry>() == 8);
 const _: () = assert!(size_of::<Item>() == 8);
-
 
 /// A PTX module: every byte of its source, and what it means.
 #[derive(Clone, Default, Debug)]
@@ -159,7 +158,9 @@ impl Module {
 
     /// Where an item stands.
     pub fn span(&self, item: ItemId) -> Span {
-        self.origins.get(item.index()).map_or(Span::default(), |o| o.span())
+        self.origins
+            .get(item.index())
+            .map_or(Span::default(), |o| o.span())
     }
 
     /// The body of a function, if it is defined here.
@@ -169,13 +170,22 @@ impl Module {
 
     /// Functions and kernels that have a body, in order.
     pub fn definitions(&self) -> impl Iterator<Item = (FuncId, &Function, &Body)> + '_ {
-        self.functions.iter().filter_map(|(id, f)| Some((id, f, self.bodies.get(f.body?)?)))
+        self.functions
+            .iter()
+            .filter_map(|(id, f)| Some((id, f, self.bodies.get(f.body?)?)))
     }
 
     /// The function of this name that has a body, else its first declaration.
     pub fn function(&self, name: &str) -> Option<FuncId> {
-        let of_name = || self.functions.iter().filter(|(_, f)| self.name(f.name) == name);
-        of_name().find(|(_, f)| f.body.is_some()).or_else(|| of_name().next()).map(|(id, _)| id)
+        let of_name = || {
+            self.functions
+                .iter()
+                .filter(|(_, f)| self.name(f.name) == name)
+        };
+        of_name()
+            .find(|(_, f)| f.body.is_some())
+            .or_else(|| of_name().next())
+            .map(|(id, _)| id)
     }
 
     /// Adds an item at its place in the source.

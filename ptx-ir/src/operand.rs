@@ -83,7 +83,10 @@ impl Selector {
     /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
-            [c] => b"xyzwrgba".iter().position(|k| k == c).map(|i| Self(i as u16)),
+            [c] => b"xyzwrgba"
+                .iter()
+                .position(|k| k == c)
+                .map(|i| Self(i as u16)),
             [b'b', digits @ ..] => Self::digits(digits, b'7', 4).map(|d| Self(Self::BYTES | d)),
             [b'h', digits @ ..] => Self::digits(digits, b'3', 2).map(|d| Self(Self::HALVES | d)),
             _ => None,
@@ -105,7 +108,11 @@ impl Selector {
 
     /// Which element of a vector is meant, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
     pub const fn element(self) -> Option<u8> {
-        if self.0 & (Self::BYTES | Self::HALVES) == 0 { Some(self.0 as u8 & 3) } else { None }
+        if self.0 & (Self::BYTES | Self::HALVES) == 0 {
+            Some(self.0 as u8 & 3)
+        } else {
+            None
+        }
     }
 
     /// Calls `put` with each byte of the spelling, without the dot.
@@ -116,7 +123,11 @@ impl Selector {
         }
         let bytes = self.0 & Self::BYTES != 0;
         put(if bytes { b'b' } else { b'h' });
-        let count = if bytes { (self.0 >> 12 & 3) + 1 } else { (self.0 >> 12 & 1) + 1 };
+        let count = if bytes {
+            (self.0 >> 12 & 3) + 1
+        } else {
+            (self.0 >> 12 & 1) + 1
+        };
         for i in (0..count).rev() {
             put(b'0' + (self.0 >> (3 * i) & 7) as u8);
         }
@@ -195,7 +206,10 @@ impl OperandPool {
     /// The operand at `at`; [`Operand::Absent`] outside the pool.
     #[inline]
     pub fn get(&self, at: OperandRef) -> Operand {
-        self.operands.get(at.index()).copied().unwrap_or(Operand::Absent)
+        self.operands
+            .get(at.index())
+            .copied()
+            .unwrap_or(Operand::Absent)
     }
 
     /// The operand at `at` and the one behind it.
@@ -208,7 +222,9 @@ impl OperandPool {
     #[inline]
     pub fn slice(&self, range: OperandRange) -> &[Operand] {
         let start = range.start as usize;
-        self.operands.get(start..start + range.len as usize).unwrap_or_default()
+        self.operands
+            .get(start..start + range.len as usize)
+            .unwrap_or_default()
     }
 
     /// The elements of a list.
@@ -241,7 +257,10 @@ impl OperandPool {
         for &o in operands {
             crate::entity::push(&mut self.operands, o);
         }
-        OperandRange { start, len: operands.len() as u32 }
+        OperandRange {
+            start,
+            len: operands.len() as u32,
+        }
     }
 
     /// Adds a list of operands.

@@ -40,7 +40,10 @@ pub struct Signatures {
 impl Signatures {
     /// An empty table whose mnemonics may point into `source`.
     pub fn new(source: Option<Arc<[u8]>>) -> Self {
-        Self { texts: Interner::new(source), ..Self::default() }
+        Self {
+            texts: Interner::new(source),
+            ..Self::default()
+        }
     }
 
     /// The signature of the mnemonic `text`, which stands in the source at `start`.
@@ -73,11 +76,20 @@ impl Signatures {
             let end = dot_word_end(text, pos).min(text.len());
             let modifier = Modifier::from_text(&text[pos..end]);
             known &= modifier.is_some();
-            self.words.push(Word { modifier, start: pos as u32, end: end as u32 });
+            self.words.push(Word {
+                modifier,
+                start: pos as u32,
+                end: end as u32,
+            });
             pos = end;
         }
         let len = self.words.len() as u32 - first;
-        self.records.push(Record { opcode, known, first, len });
+        self.records.push(Record {
+            opcode,
+            known,
+            first,
+            len,
+        });
     }
 
     /// How many distinct mnemonics there are.
@@ -109,7 +121,12 @@ impl Signatures {
                     .get(r.first as usize..(r.first + r.len) as usize)
                     .unwrap_or_default(),
             },
-            None => Signature { text, opcode: None, known: false, words: &[] },
+            None => Signature {
+                text,
+                opcode: None,
+                known: false,
+                words: &[],
+            },
         }
     }
 }

@@ -25,7 +25,10 @@ impl Span {
     /// The span between two positions of a source no longer than [`Limits`](crate::Limits) allow.
     #[inline]
     pub const fn at(start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end as u32 }
+        Self {
+            start: start as u32,
+            end: end as u32,
+        }
     }
 
     /// Length in bytes.
@@ -55,12 +58,18 @@ impl Span {
     /// The same span counted from `base` bytes earlier.
     #[inline]
     pub const fn shifted(self, base: u32) -> Self {
-        Self { start: self.start + base, end: self.end + base }
+        Self {
+            start: self.start + base,
+            end: self.end + base,
+        }
     }
 
     /// The smallest span that covers both.
     pub fn join(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 }
 
@@ -92,7 +101,10 @@ impl LineIndex {
     pub fn position(&self, offset: u32) -> LineColumn {
         let line = self.starts.partition_point(|&s| s <= offset);
         let start = self.starts.get(line.wrapping_sub(1)).copied().unwrap_or(0);
-        LineColumn { line: line as u32, column: offset - start + 1 }
+        LineColumn {
+            line: line as u32,
+            column: offset - start + 1,
+        }
     }
 
     /// The bytes of line `line` (from 1), its newline included; empty past the end.

@@ -24,10 +24,10 @@ pub fn check(module: &Module) -> Result<(), Violation> {
     for (id, item) in module.items() {
         let span = module.span(id);
         walk.statement(span)?;
-        if let Item::Function(f) = item {
-            if let Some(body) = module.body(f) {
-                walk.body(body, span)?;
-            }
+        if let Item::Function(f) = item
+            && let Some(body) = module.body(f)
+        {
+            walk.body(body, span)?;
         }
     }
     walk.gap(source.len() as u32)
@@ -58,7 +58,10 @@ impl Walk<'_> {
             None => Ok(()),
             Some(token) => {
                 let message = String::from("a token between two statements");
-                Err(Violation { span: token.span.shifted(self.at), message })
+                Err(Violation {
+                    span: token.span.shifted(self.at),
+                    message,
+                })
             }
         }
     }
@@ -67,20 +70,32 @@ impl Walk<'_> {
         let end = body.base + body.end;
         if body.base < item.start || end > item.end {
             let message = format!("a body at {}..{end} outside its function", body.base);
-            return Err(Violation { span: item, message });
+            return Err(Violation {
+                span: item,
+                message,
+            });
         }
-        let mut inner = Walk { source: self.source, at: body.base + 1 };
+        let mut inner = Walk {
+            source: self.source,
+            at: body.base + 1,
+        };
         for id in body.statements.ids() {
             inner.statement(body.source_span(id))?;
             if body.origins.get(id.index()).is_none() {
                 let message = String::from("a statement without a place");
-                return Err(Violation { span: item, message });
+                return Err(Violation {
+                    span: item,
+                    message,
+                });
             }
         }
         let close = end - body.closed as u32;
         if inner.at > end {
             let message = String::from("a statement behind the end of its body");
-            return Err(Violation { span: item, message });
+            return Err(Violation {
+                span: item,
+                message,
+            });
         }
         inner.gap(close.max(inner.at))
     }

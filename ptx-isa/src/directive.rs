@@ -44,6 +44,7 @@ pub(crate) struct DirectiveFacts {
     pub(crate) section: &'static str,
     pub(crate) places: &'static [Place],
     pub(crate) ending: Ending,
+    pub(crate) integers: Option<(u8, u8)>,
     pub(crate) since: PtxVersion,
     pub(crate) until: Option<PtxVersion>,
     pub(crate) target: Option<Target>,
@@ -75,6 +76,12 @@ impl Directive {
     #[inline]
     pub const fn ending(self) -> Ending {
         self.facts().ending
+    }
+
+    /// How many integers follow it, at least and at most, where nothing else does.
+    #[inline]
+    pub const fn integers(self) -> Option<(u8, u8)> {
+        self.facts().integers
     }
 
     /// The first version that has it.

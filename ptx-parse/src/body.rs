@@ -3,10 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{
-    Body, Code, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement,
-};
-use ptx_isa::Directive;
+use ptx_ir::{Body, Code, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement};
+use ptx_isa::{Directive, Modifier};
 
 use crate::parser::{Parser, Step};
 
@@ -94,7 +92,7 @@ impl Parser<'_> {
                 _ if self.at_end() => return BodyEnd::Missing,
                 _ => {
                     let d = self.unexpected("a statement");
-                    self.fail_statement(start, d);
+                    self.fail_statement(start, *d);
                 }
             }
         }
@@ -115,7 +113,11 @@ impl Parser<'_> {
     fn enter_scope(&mut self, start: usize) {
         let open = self.push(Statement::Open(ScopeId::new(0)), start, self.pos);
         let parent = self.scope;
-        self.body.inner_scopes.push(Scope { parent, open, close: None });
+        self.body.inner_scopes.push(Scope {
+            parent,
+            open,
+            close: None,
+        });
         self.scope = ScopeId::from_index(self.body.inner_scopes.len());
         self.body.statements[open] = Statement::Open(self.scope);
         self.names.open_scope();
@@ -135,7 +137,10 @@ impl Parser<'_> {
     }
 
     fn leave_scope(&mut self) {
-        let parent = self.body.scope(self.scope).map_or(ScopeId::new(0), |s| s.parent);
+        let parent = self
+            .body
+            .scope(self.scope)
+            .map_or(ScopeId::new(0), |s| s.parent);
         self.scope = parent;
         self.close_scope(parent);
     }
@@ -154,7 +159,7 @@ impl Parser<'_> {
     #[inline]
     pub(crate) fn finish_statement(&mut self, start: usize, step: Step<()>) {
         if let Err(d) = step {
-            self.fail_statement(start, d);
+            self.fail_statement(start, *d);
         }
     }
 
@@ -185,14 +190,18 @@ impl Parser<'_> {
         self.take(1);
         let negated = self.eat(b'!');
         let (start, end) = self.ident("a predicate register behind `@`")?;
+        if Self::is_opcode(&self.src[start..end]) && !self.is_declared(start, end) {
+            self.pos = start;
+            return Err(self.unexpected("a predicate register behind `@`"));
+        }
         let mut predicate = self.name_operand(start, end);
         if self.peek() == b'.' {
             // A component of a vector of predicates does not exist, but is well formed.
-            if let Some(word) = self.dot_word() {
-                if let Some(selector) = ptx_ir::Selector::from_text(&word[1..]) {
-                    self.take(word.len());
-                    predicate = self.lane(selector, predicate);
-                }
+            if let Some(word) = self.dot_word()
+                && let Some(selector) = ptx_ir::Selector::from_text(&word[1..])
+            {
+                self.take(word.len());
+                predicate = self.lane(selector, predicate);
             }
         }
         self.scratch.push(predicate);
@@ -208,7 +217,7 @@ impl Parser<'_> {
         }
         if !self.at_ident() {
             let d = self.unexpected("a statement");
-            return self.fail_statement(start, d);
+            return self.fail_statement(start, *d);
         }
         let end = scan::ident_end(self.src, start);
         if scan::peek(self.src, end) == b':' && scan::peek(self.src, end + 1) != b':' {
@@ -256,22 +265,25 @@ impl Parser<'_> {
 
     /// Reads the operands of an instruction and its `;`.
     #[inline(always)]
-    fn operands(
-        &mut self,
-        start: usize,
-        mark: usize,
-        sig: SigId,
-        guard: Option<bool>,
-    ) -> Step<()> {
+    fn operands(&mut self, start: usize, mark: usize, sig: SigId, guard: Option<bool>) -> Step<()> {
         let lists = self.takes_lists(sig);
         if self.eat(b';') {
             self.push_instruction(start, mark, sig, guard);
             return Ok(());
         }
-        loop {
-            let operand = self.operand(lists)?;
-            self.scratch.push(operand);
+        if self.begins_next() {
+            self.missing_semicolon("an operand or `;`")?;
+            self.push_instruction(start, mark, sig, guard);
+            return Ok(());
+        }
+        let mut operand = self.operand(lists)?;
+        self.blanks();
+        if self.peek() == b'|' {
+            operand = self.pair(operand)?;
             self.blanks();
+        }
+        self.scratch.push(operand);
+        loop {
             match self.peek() {
                 b',' => {
                     self.take(1);
@@ -286,9 +298,34 @@ impl Parser<'_> {
                     break;
                 }
             }
+            let operand = self.operand(lists)?;
+            self.scratch.push(operand);
+            self.blanks();
         }
         self.push_instruction(start, mark, sig, guard);
         Ok(())
+    }
+
+    /// Whether a new statement stands where the first operand should: `ret` without its `;`.
+    #[inline]
+    fn begins_next(&self) -> bool {
+        match self.peek() {
+            b'}' | b'@' => true,
+            b if is(b, class::START) => {
+                self.src[self.last..self.pos].contains(&b'\n') && self.begins_instruction()
+            }
+            _ => self.at_end(),
+        }
+    }
+
+    /// Whether an opcode with a modifier stands here.
+    #[cold]
+    fn begins_instruction(&self) -> bool {
+        let end = self.token_end();
+        let dot = scan::peek(self.src, end) == b'.';
+        let word = scan::dot_word_end(self.src, end);
+        dot && Self::is_opcode(&self.src[self.pos..end])
+            && Modifier::from_text(&self.src[end..word]).is_some()
     }
 
     #[inline(always)]

@@ -60,7 +60,11 @@ impl Parser<'_> {
 
     /// The tables that the declaration at hand belongs to.
     fn declarations(&mut self) -> &mut Declarations {
-        if self.in_body { &mut self.body.declarations } else { &mut self.module.declarations }
+        if self.in_body {
+            &mut self.body.declarations
+        } else {
+            &mut self.module.declarations
+        }
     }
 
     /// A whole declaration, its `;` included.
@@ -121,6 +125,9 @@ impl Parser<'_> {
         };
         let start = self.pos;
         if let Some(ty) = Self::type_of(word) {
+            if s.space.is_none() {
+                return Err(self.unexpected("a state space such as `.global` before the type"));
+            }
             self.take(word.len());
             s.ty = Some(TypeName::Known(ty));
         } else if let Some(found) = space(word).filter(|_| s.space.is_none()) {
@@ -129,7 +136,10 @@ impl Parser<'_> {
             if self.peek() == b'[' {
                 s.bank = self.dimension()?;
             }
-        } else if let Some(len) = Modifier::from_text(word).and_then(Modifier::vector_len) {
+        } else if let Some(len) = Modifier::from_text(word)
+            .and_then(Modifier::vector_len)
+            .filter(|_| s.vector == 1)
+        {
             self.take(word.len());
             s.vector = len;
         } else {
@@ -153,7 +163,17 @@ impl Parser<'_> {
                     s.linkage = linkage(d);
                 }
                 Some(_) => return Err(self.wrong_directive("in a declaration")),
-                None if s.space.is_some() => return Err(self.bad_type(start, word)),
+                None if s.space.is_some() => {
+                    let d = self.bad_type(start, word);
+                    self.take(word.len());
+                    if self.dot_word().is_some() {
+                        return Err(d);
+                    }
+                    // It stands where the type should. The names are declared all the same, so
+                    // that their uses are no mistakes.
+                    self.report(*d);
+                    s.ty = Some(TypeName::Unknown(self.intern(start, start + word.len())));
+                }
                 None => return Err(self.wrong_directive("here")),
             }
         }
@@ -203,7 +223,10 @@ impl Parser<'_> {
         let table = &mut self.declarations().attributes;
         let start = table.len() as u32;
         table.extend_from_slice(&found);
-        Ok(TableRange { start, len: found.len() as u32 })
+        Ok(TableRange {
+            start,
+            len: found.len() as u32,
+        })
     }
 
     /// One name with its range, dimensions and initialiser.
@@ -220,8 +243,18 @@ impl Parser<'_> {
         }
         let dims = self.dimensions()?;
         let binding = self.bind_declared(id, decl, name, range, start, end);
-        let init = if self.eat(b'=') { self.initialiser()? } else { Operand::Absent };
-        let declarator = Declarator { name, binding, count, dims, init };
+        let init = if self.eat(b'=') {
+            self.initialiser()?
+        } else {
+            Operand::Absent
+        };
+        let declarator = Declarator {
+            name,
+            binding,
+            count,
+            dims,
+            init,
+        };
         self.declarations().declarators.push(declarator);
         Ok(())
     }
@@ -259,7 +292,13 @@ impl Parser<'_> {
             return self.bind_register(name, decl.ty, decl.vector, range, stmt, (start, end));
         }
         let number = range.map(|_| 0);
-        let var = Var { name, number, space: decl.space, scope: self.scope, stmt };
+        let var = Var {
+            name,
+            number,
+            space: decl.space,
+            scope: self.scope,
+            stmt,
+        };
         self.bind_var(var, range, (start, end))
     }
 
@@ -274,7 +313,14 @@ impl Parser<'_> {
         (start, end): (usize, usize),
     ) -> Binding {
         let scope: ScopeId = self.scope;
-        let decl = self.body.reg_decls.push(RegDecl { name, count, ty, vector, scope, stmt });
+        let decl = self.body.reg_decls.push(RegDecl {
+            name,
+            count,
+            ty,
+            vector,
+            scope,
+            stmt,
+        });
         match count {
             Some(n) => self.declare_range(name, RangeKind::Reg(decl), n, start, end),
             None => {
@@ -312,7 +358,11 @@ impl Parser<'_> {
     ) -> Binding {
         let kind = SymbolKind::Variable(decl.space, id);
         if let Some(n) = range {
-            let symbol = self.module.symbols.push(Symbol { name, number: Some(0), kind });
+            let symbol = self.module.symbols.push(Symbol {
+                name,
+                number: Some(0),
+                kind,
+            });
             self.declare_range(name, RangeKind::Symbol(symbol), n, start, end);
             return Binding::Symbol(symbol);
         }
@@ -321,8 +371,7 @@ impl Parser<'_> {
             let external = |l: Option<Linkage>| matches!(l, Some(Linkage::Extern));
             let again = match self.module.symbols[first].kind {
                 SymbolKind::Variable(_, old) => {
-                    external(decl.linkage)
-                        || external(self.module.declarations.decls[old].linkage)
+                    external(decl.linkage) || external(self.module.declarations.decls[old].linkage)
                 }
                 _ => false,
             };
@@ -331,7 +380,11 @@ impl Parser<'_> {
             }
             return Binding::Symbol(first);
         }
-        let symbol = self.module.symbols.push(Symbol { name, number: None, kind });
+        let symbol = self.module.symbols.push(Symbol {
+            name,
+            number: None,
+            kind,
+        });
         self.declare(name, Meaning::Symbol(symbol), start, end);
         Binding::Symbol(symbol)
     }
@@ -421,7 +474,11 @@ impl Parser<'_> {
                 self.blanks();
                 if self.peek() == b'(' {
                     self.take(1);
-                    let inner = if self.at_name() { self.symbol_value()? } else { self.constant()? };
+                    let inner = if self.at_name() {
+                        self.symbol_value()?
+                    } else {
+                        self.constant()?
+                    };
                     self.expect(b')', "`)` behind the masked value")?;
                     return Ok(Operand::Masked(self.pool().extend(&[value, inner]).at(0)));
                 }
@@ -463,7 +520,11 @@ impl Parser<'_> {
         if self.eat(b'+') {
             let offset = self.constant()?;
             let form = AddressForm::Bare;
-            return Ok(Operand::Address(self.pool().add_address(Address { base, offset, form })));
+            return Ok(Operand::Address(self.pool().add_address(Address {
+                base,
+                offset,
+                form,
+            })));
         }
         Ok(base)
     }

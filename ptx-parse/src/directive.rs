@@ -5,8 +5,8 @@ use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan;
 use ptx_ir::{
-    Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype, Span,
-    Statement,
+    Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype,
+    Span, Statement,
 };
 use ptx_isa::{Directive, Ending, Place};
 
@@ -21,7 +21,9 @@ impl Parser<'_> {
     /// A directive that begins at this dot and is none, or does not belong here.
     #[cold]
     pub(crate) fn wrong_directive(&mut self, place: &str) -> alloc::boxed::Box<Diagnostic> {
-        let Some(word) = self.dot_word() else { return self.unexpected("a directive") };
+        let Some(word) = self.dot_word() else {
+            return self.unexpected("a directive");
+        };
         let text = String::from_utf8_lossy(word);
         let (start, end) = (self.pos, self.pos + word.len());
         if Directive::from_text(word).is_some() || ptx_isa::StateSpace::from_text(word).is_some() {
@@ -86,7 +88,10 @@ impl Parser<'_> {
     }
 
     fn behind_label(&self) -> bool {
-        matches!(self.body.statements.values().next_back(), Some(Statement::Label(_)))
+        matches!(
+            self.body.statements.values().next_back(),
+            Some(Statement::Label(_))
+        )
     }
 
     /// The end of a directive as the language wants it.
@@ -94,7 +99,11 @@ impl Parser<'_> {
         if directive.ending() != Ending::Semicolon {
             return Ok(());
         }
-        if self.eat(b';') { Ok(()) } else { self.missing_semicolon("`;`") }
+        if self.eat(b';') {
+            Ok(())
+        } else {
+            self.missing_semicolon("`;`")
+        }
     }
 
     /// The arguments of a directive other than `.loc`, up to its end.
@@ -119,26 +128,42 @@ impl Parser<'_> {
                     self.number_arg()?;
                 }
             }
-            _ => {
-                self.blanks_ahead();
-                if self.peek().is_ascii_digit() {
+            _ => match directive.integers() {
+                Some((_, 0)) => {}
+                Some((least, most)) => {
                     self.number_arg()?;
-                    while self.eat_ahead(b',') {
+                    let mut count = 1;
+                    while count < least || (count < most && self.eat_ahead(b',')) {
                         self.number_arg()?;
+                        count += 1;
                     }
                 }
-            }
+                None => self.mixed_args()?,
+            },
         }
-        Ok(DirectiveStmt { directive, args: self.range_from(mark) })
+        Ok(DirectiveStmt {
+            directive,
+            args: self.range_from(mark),
+        })
     }
 
-    /// Moves over blanks if a digit follows them.
-    fn blanks_ahead(&mut self) {
+    /// Integers and strings, as many as there are: for directives newer than those known whole.
+    fn mixed_args(&mut self) -> Step<()> {
         let mut seen = self.trivia;
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
-        if scan::peek(self.src, next).is_ascii_digit() {
-            self.trivia = seen;
-            self.pos = next;
+        if !matches!(scan::peek(self.src, next), b'0'..=b'9' | b'"') {
+            return Ok(());
+        }
+        loop {
+            self.blanks();
+            if self.peek() == b'"' {
+                self.string_arg()?;
+            } else {
+                self.number_arg()?;
+            }
+            if !self.eat_ahead(b',') {
+                return Ok(());
+            }
         }
     }
 
@@ -182,7 +207,9 @@ impl Parser<'_> {
                 let text = self.intern(start, end);
                 self.pos = end;
                 self.last = end;
-                Ok(Operand::Imm(self.pool().add_immediate(Immediate { text, value })))
+                Ok(Operand::Imm(
+                    self.pool().add_immediate(Immediate { text, value }),
+                ))
             }
             Err((error, span)) => Err(self.constant_error(error, span)),
             Ok(_) => {
@@ -254,7 +281,10 @@ impl Parser<'_> {
         let major_end = digits(start);
         let minor_end = digits(major_end + 1);
         let text = |a: usize, b: usize| {
-            core::str::from_utf8(self.src.get(a..b)?).ok()?.parse::<i32>().ok()
+            core::str::from_utf8(self.src.get(a..b)?)
+                .ok()?
+                .parse::<i32>()
+                .ok()
         };
         let numbers = (scan::peek(self.src, major_end) == b'.')
             .then(|| Some((text(start, major_end)?, text(major_end + 1, minor_end)?)))
@@ -287,7 +317,10 @@ impl Parser<'_> {
             }
         }
         let args = self.range_from(mark);
-        let id = self.body.directives.push(DirectiveStmt { directive: Directive::Loc, args });
+        let id = self.body.directives.push(DirectiveStmt {
+            directive: Directive::Loc,
+            args,
+        });
         self.push(Statement::Directive(id), start, self.last);
         Ok(())
     }
@@ -323,12 +356,18 @@ impl Parser<'_> {
         if self.eat_ahead(b'+') {
             let offset = self.integer()?;
             let form = AddressForm::Bare;
-            return Ok(Operand::Address(self.pool().add_address(Address { base, offset, form })));
+            return Ok(Operand::Address(self.pool().add_address(Address {
+                base,
+                offset,
+                form,
+            })));
         }
         if self.eat_ahead(b'-') {
             let (start, end) = self.ident("a label")?;
             let other = Operand::Name(self.intern(start, end));
-            return Ok(Operand::Difference(self.pool().extend(&[base, other]).at(0)));
+            return Ok(Operand::Difference(
+                self.pool().extend(&[base, other]).at(0),
+            ));
         }
         Ok(base)
     }
@@ -339,9 +378,10 @@ impl Parser<'_> {
         let (start, end) = (self.pos, self.pos + 1);
         let (code, message) = match before.filter(|d| d.ending() == Ending::Open) {
             Some(d) => (Code::StraySemicolon, format!("`{d}` ends without a `;`")),
-            None => {
-                (Code::EmptyStatement, String::from("a `;` stands here without a statement"))
-            }
+            None => (
+                Code::EmptyStatement,
+                String::from("a `;` stands here without a statement"),
+            ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
         self.report(d.with_help("remove it"));

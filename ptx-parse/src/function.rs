@@ -1,12 +1,13 @@
 //! Functions, kernels and call prototypes: what stands before a body.
 
 use alloc::format;
-use ptx_ir::{
-    Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item, NameId, Origin, Param,
-    Pointer, ScopeId, Span, Statement, Symbol, SymbolId, SymbolKind, TableRange, TypeName, Var,
-};
 use ptx_ir::lex::Lexer;
-use ptx_isa::{Directive, Place, StateSpace};
+use ptx_ir::{
+    Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item,
+    NameId, Origin, Param, Pointer, ScopeId, Span, Statement, Symbol, SymbolId, SymbolKind,
+    TableRange, TypeName, Var,
+};
+use ptx_isa::{Directive, Place, StateSpace, TypeKind};
 
 use crate::declaration::{Specifiers, linkage, space};
 use crate::names::Meaning;
@@ -24,6 +25,7 @@ impl Parser<'_> {
             self.scratch.clear();
             function.raw_header = true;
             self.skip_header(start);
+            self.excuse_names(start, self.last);
         }
         if self.names.depth() == depth {
             self.names.open_scope();
@@ -37,15 +39,22 @@ impl Parser<'_> {
     /// A block without a header: its statements are read all the same.
     pub(crate) fn headless_function(&mut self, start: usize) {
         self.names.open_scope();
-        self.define(start, Function { raw_header: true, ..Function::EMPTY });
+        self.define(
+            start,
+            Function {
+                raw_header: true,
+                ..Function::EMPTY
+            },
+        );
     }
 
-    /// Whether the function that begins here is only declared: its `;` comes before a brace.
+    /// Whether a function that begins here is only declared: its `;` comes before a brace.
     pub(crate) fn is_declaration(&self) -> bool {
         let rest = &self.src[self.pos..];
+        let entry = Directive::Entry.text().as_bytes();
         Lexer::new(rest)
             .map(|t| t.span.of(rest))
-            .find(|t| matches!(*t, b";" | b"{" | b"}"))
+            .find(|t| matches!(*t, b";" | b"{" | b"}") || *t == entry)
             .is_some_and(|t| t == b";")
     }
 
@@ -72,12 +81,14 @@ impl Parser<'_> {
 
     /// Reads the body, or the `;` in its place; the scope of the parameters is open.
     fn define(&mut self, start: usize, mut function: Function) {
-        if !self.peek_body() && !function.raw_header && !self.eat_ahead(b';') {
-            if let Err(d) = self.missing_end() {
-                self.report(*d);
-                function.raw_header = true;
-                self.skip_header(start);
-            }
+        if !self.peek_body()
+            && !function.raw_header
+            && !self.eat_ahead(b';')
+            && let Err(d) = self.missing_end(function.kind)
+        {
+            self.report(*d);
+            function.raw_header = true;
+            self.skip_header(start);
         }
         let comment = self.trivia.comment;
         if self.peek_body() {
@@ -101,9 +112,15 @@ impl Parser<'_> {
         self.module.push_item(Item::Function(id), origin);
     }
 
-    /// A declaration without its `;`, if the next item begins here.
-    fn missing_end(&mut self) -> Step<()> {
+    /// A declaration without its `;`, if the next item begins here. The assembler asks none of a
+    /// `.func`.
+    fn missing_end(&mut self, kind: FunctionKind) -> Step<()> {
+        let end = (self.pos, self.trivia);
         self.blanks();
+        if kind == FunctionKind::Func && (self.peek() == b'.' || self.at_end()) {
+            (self.pos, self.trivia) = end;
+            return Ok(());
+        }
         self.missing_semicolon("`{` or `;`")
     }
 
@@ -160,7 +177,11 @@ impl Parser<'_> {
                 Directive::Entry | Directive::Func => {
                     self.take(word.len());
                     let entry = directive == Directive::Entry;
-                    function.kind = if entry { FunctionKind::Entry } else { FunctionKind::Func };
+                    function.kind = if entry {
+                        FunctionKind::Entry
+                    } else {
+                        FunctionKind::Func
+                    };
                     break;
                 }
                 Directive::Attribute => {
@@ -184,7 +205,7 @@ impl Parser<'_> {
         let first = self.module.params.len();
         self.binds_params = false;
         self.param_places.clear();
-        let returns = if self.peek() == b'(' {
+        let returns = if self.peek() == b'(' && function.kind == FunctionKind::Func {
             function.interface.has_returns = true;
             self.params()
         } else {
@@ -303,7 +324,10 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(TableRange { start, len: self.module.params.len() as u32 - start })
+        Ok(TableRange {
+            start,
+            len: self.module.params.len() as u32 - start,
+        })
     }
 
     fn param(&mut self) -> Step<Param> {
@@ -312,6 +336,10 @@ impl Parser<'_> {
         self.blanks();
         while self.peek() == b'.' {
             match self.directive_here() {
+                // Behind the type only the pointer and the alignment are left.
+                d if s.ty.is_some() && !matches!(d, Some(Directive::Ptr | Directive::Align)) => {
+                    return Err(self.unexpected("the name of the parameter"));
+                }
                 Some(Directive::Ptr) => {
                     self.take(Directive::Ptr.text().len());
                     ptr = Some(self.pointer()?);
@@ -324,7 +352,9 @@ impl Parser<'_> {
         let Some(space) = s.space else {
             return wrong(self, "`.param` or `.reg` before a parameter");
         };
-        let Some(ty) = s.ty else { return wrong(self, "the type of the parameter") };
+        let Some(ty) = s.ty else {
+            return wrong(self, "the type of the parameter");
+        };
         let sink = self.peek() == b'_' && !self.at_ident();
         let (name, at) = if sink {
             self.take(1);
@@ -339,7 +369,16 @@ impl Parser<'_> {
             Some(name) if self.binds_params => self.bind_param(name, space, ty, s.vector, at),
             _ => Binding::None,
         };
-        Ok(Param { space, align: s.align, vector: s.vector, ty, ptr, name, binding, dims })
+        Ok(Param {
+            space,
+            align: s.align,
+            vector: s.vector,
+            ty,
+            ptr,
+            name,
+            binding,
+            dims,
+        })
     }
 
     fn bind_param(
@@ -353,13 +392,23 @@ impl Parser<'_> {
         if space == StateSpace::Reg {
             return self.bind_register(name, ty, vector, None, None, at);
         }
-        let var = Var { name, number: None, space, scope: self.scope, stmt: None };
+        let var = Var {
+            name,
+            number: None,
+            space,
+            scope: self.scope,
+            stmt: None,
+        };
         self.bind_var(var, None, at)
     }
 
     /// What follows `.ptr`.
     fn pointer(&mut self) -> Step<Pointer> {
-        let mut pointer = Pointer { space: None, align: ptx_ir::Operand::Absent };
+        let mut pointer = Pointer {
+            space: None,
+            opaque: None,
+            align: ptx_ir::Operand::Absent,
+        };
         while let Some(word) = self.dot_word() {
             if let Some(found) = space(word) {
                 self.take(word.len());
@@ -367,6 +416,11 @@ impl Parser<'_> {
             } else if Directive::from_text(word) == Some(Directive::Align) {
                 self.take(word.len());
                 pointer.align = self.integer()?;
+            } else if let Some(ty) = Self::type_of(word)
+                .filter(|t| t.kind() == TypeKind::Opaque && pointer.opaque.is_none())
+            {
+                self.take(word.len());
+                pointer.opaque = Some(ty);
             } else {
                 break;
             }
@@ -380,7 +434,11 @@ impl Parser<'_> {
             return Some(symbol);
         }
         let kind = SymbolKind::Function(id);
-        let symbol = self.module.symbols.push(Symbol { name, number: None, kind });
+        let symbol = self.module.symbols.push(Symbol {
+            name,
+            number: None,
+            kind,
+        });
         self.names.bind(name, Meaning::Symbol(symbol), at);
         if self.in_inner_function {
             self.late_symbols.push((name, symbol, at));
@@ -390,11 +448,15 @@ impl Parser<'_> {
 
     /// Reports a second body for one name; a variable of that name is none of its business either.
     fn check_redefinition(&mut self, id: FuncId, function: &Function, at: (usize, usize)) {
-        let Some(symbol) = function.symbol else { return };
+        let Some(symbol) = function.symbol else {
+            return;
+        };
         let clash = match self.module.symbols[symbol].kind {
-            SymbolKind::Function(first) => {
-                self.module.functions.get(first).is_some_and(|f| f.body.is_some())
-            }
+            SymbolKind::Function(first) => self
+                .module
+                .functions
+                .get(first)
+                .is_some_and(|f| f.body.is_some()),
             _ => true,
         };
         if !clash {

@@ -4,9 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::{
-    Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span,
-};
+use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span};
 use ptx_isa::{Directive, Place, PtxVersion, Target, TargetOption};
 
 use crate::declaration::linkage;
@@ -66,15 +64,14 @@ impl Parser<'_> {
                 Ok(())
             }
             b'}' => {
-                self.take(1);
                 let message = String::from("this `}` closes nothing");
-                self.report(*self.error(Code::StrayBrace, start, start + 1, message));
-                self.opaque_item(start, start + 1);
-                Ok(())
+                Err(self.error(Code::StrayBrace, start, start + 1, message))
             }
             b'{' => {
-                let d = self.unexpected("a directive before the block");
-                self.report(*d);
+                if !self.adrift {
+                    let d = self.unexpected("a directive before the block");
+                    self.report(*d);
+                }
                 self.headless_function(start);
                 Ok(())
             }
@@ -85,11 +82,33 @@ impl Parser<'_> {
             _ => Err(self.unexpected("a directive")),
         };
         if let Err(d) = step {
-            self.report(*d);
-            self.scratch.clear();
-            let end = self.statement_end(start);
-            self.opaque_item(start, end);
+            self.fail_item(start, *d);
+        } else if matches!(
+            self.module.items.values().next_back(),
+            Some(Item::Function(_) | Item::Section(_))
+        ) {
+            self.adrift = false;
         }
+    }
+
+    /// An item that begins at `start` cannot be understood. What drifts at module level behind such
+    /// an item, or behind a `}` too many, mostly belongs to it and is not reported again.
+    #[cold]
+    fn fail_item(&mut self, start: usize, d: Diagnostic) {
+        let drifting = matches!(
+            d.code,
+            Code::UnexpectedToken | Code::StrayBrace | Code::MisplacedDirective | Code::StrayByte
+        );
+        if self.header == HeaderState::Empty && !self.header_reported {
+            self.missing_header(start);
+        } else if !(self.adrift && drifting) {
+            self.report(d);
+        }
+        self.adrift = true;
+        self.scratch.clear();
+        let end = self.statement_end(start);
+        self.excuse_names(start, end);
+        self.opaque_item(start, end);
     }
 
     /// `@@DWARF` is the one directive without a dot.
@@ -117,8 +136,7 @@ impl Parser<'_> {
         if self.directive_here_at() {
             let text = Directive::Dwarf.text();
             let message = format!("`{text}` is refused since PTX 2.0");
-            let mut d =
-                self.error(Code::MisplacedDirective, start, start + text.len(), message);
+            let mut d = self.error(Code::MisplacedDirective, start, start + text.len(), message);
             d.help = Some(String::from("use `.section`"));
             return Err(d);
         }
@@ -207,7 +225,9 @@ impl Parser<'_> {
                 let span = self.src[..self.last]
                     .windows(text.len().max(1))
                     .rposition(|w| w == text.as_bytes())
-                    .map_or(Span::at(self.last, self.last), |at| Span::at(at, at + text.len()));
+                    .map_or(Span::at(self.last, self.last), |at| {
+                        Span::at(at, at + text.len())
+                    });
                 let message = format!("nothing declares `{text}` before this alias");
                 self.report(Diagnostic::error(Code::UndefinedName, span, message));
             }
@@ -222,7 +242,11 @@ impl Parser<'_> {
             HeaderState::Empty => (Code::MissingVersion, Directive::Version, "8.0"),
             _ => (Code::MissingTarget, Directive::Target, "sm_90"),
         };
-        let end = if at < self.src.len() { self.token_end().max(at + 1) } else { at };
+        let end = if at < self.src.len() {
+            self.token_end().max(at + 1)
+        } else {
+            at
+        };
         let message = format!("`{directive}` is missing before this");
         let d = Diagnostic::error(code, Span::at(at, end.min(self.src.len())), message);
         self.report(d.with_help(format!(
@@ -282,7 +306,10 @@ impl Parser<'_> {
         if !version.is_known() {
             let message = format!("`{text}` names a PTX version that does not exist");
             let d = self.error(Code::UnknownVersion, start, self.last, message);
-            self.report(d.with_help(format!("the newest known version is {}", PtxVersion::NEWEST)));
+            self.report(d.with_help(format!(
+                "the newest known version is {}",
+                PtxVersion::NEWEST
+            )));
         } else if !version.is_judged() {
             self.unknown = Severity::Warning;
             let message = format!(
@@ -296,7 +323,9 @@ impl Parser<'_> {
 
     fn target(&mut self, stmt: DirectiveStmt, start: usize) {
         for i in 0..stmt.args.len() as u32 {
-            let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) else { continue };
+            let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) else {
+                continue;
+            };
             let text = self.module.name(name);
             match Target::from_name(text.as_bytes()) {
                 Some(target) => {

@@ -42,7 +42,9 @@ pub struct Parsed {
 impl Parsed {
     /// Whether there is an error (warnings do not count).
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|d| d.severity == ptx_ir::Severity::Error)
+        self.diagnostics
+            .iter()
+            .any(|d| d.severity == ptx_ir::Severity::Error)
     }
 }
 

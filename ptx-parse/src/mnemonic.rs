@@ -25,7 +25,9 @@ struct Entry {
 
 impl Default for MnemonicCache {
     fn default() -> Self {
-        Self { entries: Box::new([Entry::default(); SIZE]) }
+        Self {
+            entries: Box::new([Entry::default(); SIZE]),
+        }
     }
 }
 
@@ -43,16 +45,25 @@ impl Key {
         let first = load(src, at)?;
         let n = before_blank(first);
         if n < 8 {
-            return Some(Key { words: [low(first, n), 0, 0], len: n });
+            return Some(Key {
+                words: [low(first, n), 0, 0],
+                len: n,
+            });
         }
         let second = load(src, at + 8)?;
         let n = before_blank(second);
         if n < 8 {
-            return Some(Key { words: [first, low(second, n), 0], len: 8 + n });
+            return Some(Key {
+                words: [first, low(second, n), 0],
+                len: 8 + n,
+            });
         }
         let third = load(src, at + 16)?;
         let n = before_blank(third);
-        (n < 8).then(|| Key { words: [first, second, low(third, n)], len: 16 + n })
+        (n < 8).then(|| Key {
+            words: [first, second, low(third, n)],
+            len: 16 + n,
+        })
     }
 
     #[inline(always)]
@@ -97,7 +108,14 @@ impl Parser<'_> {
         }
         self.pos = end;
         self.last = end;
-        let mut sig = self.module.signatures.intern_at(&self.src[start..end], start as u32);
+        if self.peek() == b'.' {
+            let message = String::from("a modifier follows its dot without a blank");
+            return Err(self.error(Code::UnexpectedToken, end, end + 1, message));
+        }
+        let mut sig = self
+            .module
+            .signatures
+            .intern_at(&self.src[start..end], start as u32);
         let mut joined = false;
         if matches!(self.peek(), 0..=b' ' | b'/') {
             self.blanks();
@@ -112,7 +130,10 @@ impl Parser<'_> {
         if !self.sig_facts[sig.index()].known {
             self.unknown_words(sig, start);
         } else if let Some(key) = key.filter(|k| !joined && k.len as usize == end - start) {
-            self.mnemonics.entries[key.slot()] = Entry { words: key.words, sig: sig.as_u32() };
+            self.mnemonics.entries[key.slot()] = Entry {
+                words: key.words,
+                sig: sig.as_u32(),
+            };
         }
         Ok(sig)
     }
@@ -127,7 +148,10 @@ impl Parser<'_> {
     fn learn(&mut self, sig: SigId) {
         let signature = self.module.signatures.get(sig);
         let lists = signature.opcode().is_none_or(takes_lists);
-        self.sig_facts.push(SigFacts { known: signature.is_known(), lists });
+        self.sig_facts.push(SigFacts {
+            known: signature.is_known(),
+            lists,
+        });
     }
 
     /// A mnemonic with blanks before some of its dots: they are joined.
@@ -151,7 +175,10 @@ impl Parser<'_> {
         let opcode = signature.opcode_text();
         if signature.opcode().is_none() {
             let end = start + opcode.len();
-            let nearest = crate::suggest::opcode(opcode);
+            let nearest = self
+                .suggestions
+                .entry((sig, 0))
+                .or_insert_with(|| crate::suggest::opcode(opcode));
             let mut d = Diagnostic::error(
                 Code::UnknownOpcode,
                 Span::at(start, end),
@@ -161,9 +188,11 @@ impl Parser<'_> {
             d.help = nearest.map(|n| format!("did you mean `{n}`?"));
             return self.report(d);
         }
+        let signature_opcode = signature.opcode();
         let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
-        let found: alloc::vec::Vec<_> =
-            unknown.map(|&w| (w, String::from(signature.word_text(w)))).collect();
+        let found: alloc::vec::Vec<_> = unknown
+            .map(|&w| (w, String::from(signature.word_text(w))))
+            .collect();
         // Places in the source: words stand there in order, perhaps with blanks between.
         let mut from = start + opcode.len();
         for (word, text) in found {
@@ -172,7 +201,10 @@ impl Parser<'_> {
                 .position(|w| w == text.as_bytes())
                 .map_or(start + word.start as usize, |i| from + i);
             from = at + text.len();
-            let nearest = crate::suggest::modifier(&text);
+            let nearest = self
+                .suggestions
+                .entry((sig, word.start))
+                .or_insert_with(|| crate::suggest::modifier(signature_opcode, &text));
             let mut d = Diagnostic::error(
                 Code::UnknownModifier,
                 Span::at(at, from),
@@ -181,7 +213,6 @@ impl Parser<'_> {
             d.severity = self.unknown;
             d.help = nearest.map(|n| format!("did you mean `{n}`?"));
             self.report(d);
-            break;
         }
     }
 }
@@ -189,5 +220,7 @@ impl Parser<'_> {
 /// Whether an instruction of this opcode has operands in parentheses.
 fn takes_lists(opcode: Opcode) -> bool {
     let forms = opcode.instructions().iter().flat_map(|i| i.forms());
-    forms.flat_map(|f| f.operands()).any(|o| o.within == Within::Parentheses)
+    forms
+        .flat_map(|f| f.operands())
+        .any(|o| o.within == Within::Parentheses)
 }

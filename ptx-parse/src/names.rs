@@ -15,7 +15,10 @@ pub(crate) enum Meaning {
     Var(VarId),
     Symbol(SymbolId),
     /// A label that is set, or only mentioned so far.
-    Label { id: LabelId, set: bool },
+    Label {
+        id: LabelId,
+        set: bool,
+    },
 }
 
 /// What the numbered names of a range stand for.
@@ -107,7 +110,10 @@ pub(crate) fn prefix_key(src: &[u8], start: usize, len: usize) -> u64 {
     }
     let word = match src.get(start..).and_then(|s| s.first_chunk::<8>()) {
         Some(chunk) => u64::from_le_bytes(*chunk) & ((1 << (8 * len)) - 1),
-        None => src[start..start + len].iter().rev().fold(0, |word, &b| word << 8 | b as u64),
+        None => src[start..start + len]
+            .iter()
+            .rev()
+            .fold(0, |word, &b| word << 8 | b as u64),
     };
     word | (len as u64) << 56
 }
@@ -130,7 +136,8 @@ impl Names {
     }
 
     pub(crate) fn open_scope(&mut self) {
-        self.scopes.push((self.bindings.len() as u32, self.ranges.len() as u32));
+        self.scopes
+            .push((self.bindings.len() as u32, self.ranges.len() as u32));
     }
 
     /// The bindings of the current scope.
@@ -141,7 +148,9 @@ impl Names {
 
     /// Forgets the names of the current scope.
     pub(crate) fn close_scope(&mut self) {
-        let Some((bindings, ranges)) = self.scopes.pop() else { return };
+        let Some((bindings, ranges)) = self.scopes.pop() else {
+            return;
+        };
         while self.bindings.len() > bindings as usize {
             if let Some(b) = self.bindings.pop() {
                 self.visible[b.name.as_u32() as usize] = b.shadowed;
@@ -173,7 +182,9 @@ impl Names {
     pub(crate) fn find_outward(&self, name: NameId, depth: u32) -> Option<&Binding> {
         let mut binding = self.find(name)?;
         while binding.depth > depth {
-            binding = self.bindings.get((binding.shadowed as usize).checked_sub(1)?)?;
+            binding = self
+                .bindings
+                .get((binding.shadowed as usize).checked_sub(1)?)?;
         }
         (binding.depth == depth).then_some(binding)
     }
@@ -186,7 +197,9 @@ impl Names {
     pub(crate) fn find_here_mut(&mut self, name: NameId) -> Option<&mut Binding> {
         let depth = self.depth();
         let index = *self.visible.get(name.as_u32() as usize)?;
-        self.bindings.get_mut((index as usize).checked_sub(1)?).filter(|b| b.depth == depth)
+        self.bindings
+            .get_mut((index as usize).checked_sub(1)?)
+            .filter(|b| b.depth == depth)
     }
 
     /// Makes `name` mean something in the current scope.
@@ -198,7 +211,13 @@ impl Names {
         }
         let shadowed = self.visible[index];
         let depth = self.depth();
-        self.bindings.push(Binding { name, meaning, depth, at: at as u32, shadowed });
+        self.bindings.push(Binding {
+            name,
+            meaning,
+            depth,
+            at: at as u32,
+            shadowed,
+        });
         self.visible[index] = self.bindings.len() as u32;
     }
 
@@ -216,7 +235,16 @@ impl Names {
         let (depth, ids) = (self.depth(), self.spare.pop().unwrap_or_default());
         let contested = self.numbered.iter().any(|p| p.has(key));
         let sparse = BTreeMap::new();
-        self.ranges.push(Range { key, name, kind, count, depth, ids, sparse, contested });
+        self.ranges.push(Range {
+            key,
+            name,
+            kind,
+            count,
+            depth,
+            ids,
+            sparse,
+            contested,
+        });
         self.long_ranges += (key >> 56 == 0xFF) as u32;
         self.hints[slot(key)] = self.ranges.len().min(u16::MAX as usize) as u16;
     }
@@ -254,7 +282,9 @@ impl Names {
     /// The ranges with the key of range `index`, from it outward.
     pub(crate) fn ranges_outward(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let key = self.ranges[index].key;
-        (0..=index).rev().filter(move |&i| self.ranges[i].key == key)
+        (0..=index)
+            .rev()
+            .filter(move |&i| self.ranges[i].key == key)
     }
 
     #[inline(always)]
@@ -271,10 +301,10 @@ impl Names {
         make: impl FnOnce(RangeKind) -> u32,
     ) -> (RangeKind, u32) {
         let range = &mut self.ranges[index];
-        if let Some(&id) = range.ids.get(number as usize) {
-            if id != 0 {
-                return (range.kind, id - 1);
-            }
+        if let Some(&id) = range.ids.get(number as usize)
+            && id != 0
+        {
+            return (range.kind, id - 1);
         }
         Self::new_member(range, number, make)
     }
@@ -295,6 +325,9 @@ impl Names {
             return (range.kind, id);
         }
         let kind = range.kind;
-        (kind, *range.sparse.entry(number).or_insert_with(|| make(kind)))
+        (
+            kind,
+            *range.sparse.entry(number).or_insert_with(|| make(kind)),
+        )
     }
 }

@@ -19,7 +19,7 @@ impl Parser<'_> {
         if let Some(register) = self.numbered_name() {
             return match self.peek() {
                 b',' | b';' => Ok(register),
-                _ => self.after_name(register),
+                _ => self.named_rest(register),
             };
         }
         let b = self.peek();
@@ -32,45 +32,20 @@ impl Parser<'_> {
             let name = self.name_operand(start, end);
             return match self.peek() {
                 b',' | b';' => Ok(name),
-                _ => self.after_name(name),
+                _ => self.named_rest(name),
             };
         }
         match b {
             b'[' => self.bracket(),
-            b'{' => {
-                let vector = self.vector()?;
-                self.pair_after(vector)
-            }
+            b'{' => self.vector(),
             b'(' if lists => self.list(),
-            b'_' => {
-                self.take(1);
-                self.pair_after(Operand::Sink)
-            }
+            b'!' | b'-' => self.negated(),
             _ => self.element(),
         }
     }
 
-    /// What may follow a name: a component, an index, an offset, the other half of a pair.
-    fn after_name(&mut self, mut operand: Operand) -> Step<Operand> {
-        operand = self.component(operand)?;
-        self.blanks();
-        match self.peek() {
-            b'[' => self.index(operand),
-            b'+' => self.offset(operand, AddressForm::Bare),
-            b'|' => self.pair_after(operand),
-            _ => Ok(operand),
-        }
-    }
-
-    /// A name, a number, `_`, or one of them negated: what may stand in a vector.
-    pub(crate) fn element(&mut self) -> Step<Operand> {
-        self.blanks();
-        if let Some(register) = self.numbered_name() {
-            return match self.peek() {
-                b',' | b'}' => Ok(register),
-                _ => self.named_rest(register),
-            };
-        }
+    /// `!p`, `-a`, or a constant with such a sign.
+    fn negated(&mut self) -> Step<Operand> {
         let negation = match self.peek() {
             b'!' => Some(Operand::Not as fn(OperandRef) -> Operand),
             b'-' => Some(Operand::Neg as fn(OperandRef) -> Operand),
@@ -88,7 +63,18 @@ impl Parser<'_> {
                 }
             }
             (self.pos, self.last) = before;
-            return self.constant();
+        }
+        self.constant()
+    }
+
+    /// A name, a number or `_`: what may stand in a vector or list.
+    pub(crate) fn element(&mut self) -> Step<Operand> {
+        self.blanks();
+        if let Some(register) = self.numbered_name() {
+            return match self.peek() {
+                b',' | b'}' => Ok(register),
+                _ => self.named_rest(register),
+            };
         }
         if self.at_ident() {
             return self.named_element();
@@ -98,7 +84,7 @@ impl Parser<'_> {
                 self.take(1);
                 Ok(Operand::Sink)
             }
-            b'0'..=b'9' | b'.' | b'(' | b'+' | b'~' => self.constant(),
+            b'0'..=b'9' | b'.' | b'(' | b'+' | b'-' | b'~' | b'!' => self.constant(),
             _ => Err(self.unexpected("an operand")),
         }
     }
@@ -151,21 +137,46 @@ impl Parser<'_> {
                 let text = String::from_utf8_lossy(word);
                 let message = format!("`{text}` is no component of a vector or register");
                 let help = "components are `.x .y .z .w`, `.r .g .b .a`; video instructions take `.b0` to `.b3210` and `.h0` to `.h32`";
-                let mut d = self.error(Code::UnknownSelector, self.pos, self.pos + word.len(), message);
+                let mut d = self.error(
+                    Code::UnknownSelector,
+                    self.pos,
+                    self.pos + word.len(),
+                    message,
+                );
                 d.help = Some(String::from(help));
                 Err(d)
             }
         }
     }
 
-    /// `p|q`, if a bar follows.
-    #[inline]
-    fn pair_after(&mut self, first: Operand) -> Step<Operand> {
-        if !self.eat(b'|') {
-            return Ok(first);
+    /// `p|q`: the bar is next. Only the first operand of an instruction can be a pair, of a name,
+    /// `_` or a vector with a name or `_`.
+    pub(crate) fn pair(&mut self, first: Operand) -> Step<Operand> {
+        let paired = matches!(
+            first,
+            Operand::Reg(_)
+                | Operand::Name(_)
+                | Operand::Label(_)
+                | Operand::Symbol(_)
+                | Operand::Var(_)
+                | Operand::Special(_)
+                | Operand::Sink
+                | Operand::Vector(_)
+        );
+        if !paired {
+            return Err(self.unexpected("`,` or `;`"));
         }
+        self.take(1);
         self.blanks();
-        let second = if self.peek() == b'{' { self.vector()? } else { self.element()? };
+        let second = if self.at_ident() {
+            let (start, end) = self.take_ident();
+            self.name_operand(start, end)
+        } else if self.peek() == b'_' {
+            self.take(1);
+            Operand::Sink
+        } else {
+            return Err(self.unexpected("a register or `_` behind `|`"));
+        };
         Ok(Operand::Pair(self.pool().extend(&[first, second]).at(0)))
     }
 
@@ -211,7 +222,11 @@ impl Parser<'_> {
                 Operand::Address(id) => match self.pool().address(id) {
                     Some(a) if a.form == AddressForm::Bare => {
                         let unified = self.unified()?;
-                        let form = if unified { AddressForm::Unified } else { AddressForm::Bracketed };
+                        let form = if unified {
+                            AddressForm::Unified
+                        } else {
+                            AddressForm::Bracketed
+                        };
                         self.pool().set_form(id, form);
                         return Ok(first);
                     }
@@ -220,7 +235,11 @@ impl Parser<'_> {
                 _ => (first, Operand::Absent),
             };
             let unified = self.unified()?;
-            let form = if unified { AddressForm::Unified } else { AddressForm::Bracketed };
+            let form = if unified {
+                AddressForm::Unified
+            } else {
+                AddressForm::Bracketed
+            };
             Operand::Address(self.pool().add_address(Address { base, offset, form }))
         } else {
             let mark = self.scratch.len();
@@ -297,7 +316,11 @@ impl Parser<'_> {
             return Err(self.unexpected("a constant offset"));
         }
         let offset = self.constant()?;
-        Ok(Operand::Address(self.pool().add_address(Address { base, offset, form })))
+        Ok(Operand::Address(self.pool().add_address(Address {
+            base,
+            offset,
+            form,
+        })))
     }
 
     #[cold]
@@ -305,7 +328,11 @@ impl Parser<'_> {
         let start = self.pos;
         self.take(1);
         let found = constant::read_expression(self.src, self.pos, 64);
-        let end = if found.value.is_ok() { found.end } else { start + 1 };
+        let end = if found.value.is_ok() {
+            found.end
+        } else {
+            start + 1
+        };
         let number = String::from_utf8_lossy(&self.src[start + 1..end.max(start + 1)]);
         let mut d = self.error(
             Code::NegativeOffset,
@@ -323,7 +350,11 @@ impl Parser<'_> {
         let offset = self.bracket_part()?;
         self.expect(b']', "`]` behind an index")?;
         let form = AddressForm::Indexed;
-        Ok(Operand::Address(self.pool().add_address(Address { base, offset, form })))
+        Ok(Operand::Address(self.pool().add_address(Address {
+            base,
+            offset,
+            form,
+        })))
     }
 
     // --- constants ---
@@ -375,7 +406,8 @@ impl Parser<'_> {
         let after = scan::skip_trivia(self.src, self.pos + len, &mut seen);
         let next = scan::peek(self.src, after);
         let name = next == b'%' && is(scan::peek(self.src, after + 1), class::IDENT);
-        (name || !continues_expression(next)).then_some((if negative { -value } else { value }, len))
+        (name || !continues_expression(next))
+            .then_some((if negative { -value } else { value }, len))
     }
 
     #[inline(never)]
@@ -413,10 +445,8 @@ impl Parser<'_> {
         } else {
             self.intern(start, end)
         };
-        if !spaced {
-            if let Some(small) = plain_decimal(&self.src[start..end]) {
-                return Operand::Small(small);
-            }
+        if !spaced && let Some(small) = plain_decimal(&self.src[start..end]) {
+            return Operand::Small(small);
         }
         Operand::Imm(self.pool().add_immediate(Immediate { text, value }))
     }
@@ -434,20 +464,26 @@ impl Parser<'_> {
                 self.pos = span.start as usize;
                 return self.unexpected("a constant");
             }
-            ConstError::Unclosed => {
-                (Code::UnexpectedToken, format!("this `{text}` is not closed"), None)
-            }
-            ConstError::Number(NumberError::Overflow) => {
-                (Code::NumberOverflow, format!("`{text}` does not fit 64 bits"), None)
-            }
+            ConstError::Unclosed => (
+                Code::UnexpectedToken,
+                format!("this `{text}` is not closed"),
+                None,
+            ),
+            ConstError::Number(NumberError::Overflow) => (
+                Code::NumberOverflow,
+                format!("`{text}` does not fit 64 bits"),
+                None,
+            ),
             ConstError::Number(NumberError::ExactDigits) => (
                 Code::MalformedNumber,
                 format!("`{text}` has the wrong number of digits"),
                 Some("`0f` takes exactly 8 hexadecimal digits, `0d` exactly 16"),
             ),
-            ConstError::DivisionByZero => {
-                (Code::DivisionByZero, format!("`{text}` divides by zero"), None)
-            }
+            ConstError::DivisionByZero => (
+                Code::DivisionByZero,
+                format!("`{text}` divides by zero"),
+                None,
+            ),
             ConstError::Types => (
                 Code::ConstantTypes,
                 format!("`{text}` applies an operator to constants it does not take"),
@@ -461,7 +497,9 @@ impl Parser<'_> {
             _ => (
                 Code::MalformedNumber,
                 format!("`{text}` is no number"),
-                Some("numbers are decimal, `0x…`, `0b…` or octal `0…` with an optional `U`, or `1.5e3`, `0f…`, `0d…`"),
+                Some(
+                    "numbers are decimal, `0x…`, `0b…` or octal `0…` with an optional `U`, or `1.5e3`, `0f…`, `0d…`",
+                ),
             ),
         };
         let mut d = self.error(code, span.start as usize, span.end as usize, message);

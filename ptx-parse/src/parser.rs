@@ -1,14 +1,16 @@
 //! The state of one reading, and the smallest steps on it: blanks, tokens, errors.
 
 use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Body, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand, OperandPool,
-    Origin, ScopeId, Severity, Span, SymbolId,
+    Origin, ScopeId, Severity, SigId, Span, SymbolId,
 };
 
 use crate::Parsed;
@@ -58,9 +60,15 @@ pub(crate) struct Parser<'s> {
     pub(crate) forward: Forward,
     /// Labels mentioned that turned out to be names declared later.
     pub(crate) late: Vec<LabelId>,
+    /// Names of declarations that were not understood.
+    pub(crate) excused: BTreeSet<NameId>,
+    /// Whether the last item was not understood: what follows it at module level mostly belongs to it.
+    pub(crate) adrift: bool,
     /// Mentions of labels before the current statement.
     pub(crate) statement_mark: usize,
     pub(crate) mnemonics: MnemonicCache,
+    /// What to write instead of a mnemonic with an unknown word.
+    pub(crate) suggestions: BTreeMap<(SigId, u32), Option<&'static str>>,
     /// What the parser asks of each signature, by its id.
     pub(crate) sig_facts: Vec<SigFacts>,
     /// Operands of unfinished lists and statements.
@@ -91,8 +99,11 @@ impl<'s> Parser<'s> {
             scope: ScopeId::new(0),
             forward: Forward::default(),
             late: Vec::new(),
+            excused: BTreeSet::new(),
+            adrift: false,
             statement_mark: 0,
             mnemonics: MnemonicCache::default(),
+            suggestions: BTreeMap::new(),
             sig_facts: Vec::new(),
             scratch: Vec::new(),
             names: Names::default(),
@@ -106,27 +117,54 @@ impl<'s> Parser<'s> {
     pub(crate) fn too_large(&mut self) {
         let (len, most) = (self.src.len(), self.limits.source_bytes);
         let message = format!("the source has {len} bytes; at most {most} are read");
-        self.report(Diagnostic::error(Code::SourceTooLarge, Span::new(0, 0), message));
-        let opaque = Opaque { mentions: Default::default() };
+        self.report(Diagnostic::error(
+            Code::SourceTooLarge,
+            Span::new(0, 0),
+            message,
+        ));
+        let opaque = Opaque {
+            mentions: Default::default(),
+        };
         let id = self.module.opaques.push(opaque);
         let origin = Origin::new(Span::at(0, len.min(i32::MAX as usize)), false);
         self.module.push_item(Item::Opaque(id), origin);
     }
 
-    /// A NUL byte ends the text for NVIDIA's assembler, even inside a comment.
-    fn nul_bytes(&mut self) {
-        let Some(at) = memchr::memchr(0, self.src) else { return };
-        let span = Span::at(at, at + 1);
-        if !self.diagnostics.iter().any(|d| d.span.start == span.start) {
-            self.report(Diagnostic::error(Code::StrayByte, span, "a NUL byte stands in the text"));
+    /// Bytes that the assembler refuses even where a statement does not see them: NUL anywhere,
+    /// others beyond ASCII in strings and line markers.
+    fn foreign_bytes(&mut self) {
+        if self.src.is_ascii() && memchr::memchr(0, self.src).is_none() {
+            return;
+        }
+        for token in Lexer::new(self.src) {
+            let text = token.span.of(self.src);
+            let wrong = match token.kind {
+                TokenKind::String | TokenKind::LineMarker => {
+                    text.iter().position(|&b| b == 0 || b >= 0x80)
+                }
+                kind if kind.is_trivia() => memchr::memchr(0, text),
+                _ => None,
+            };
+            if let Some(i) = wrong {
+                let at = token.span.start as usize + i;
+                let span = Span::at(at, at + 1);
+                let message = "only ASCII may stand here";
+                self.report(Diagnostic::error(Code::StrayByte, span, message));
+            }
         }
     }
 
     /// Hands out what was read.
     pub(crate) fn finish(mut self) -> Parsed {
-        self.nul_bytes();
+        self.foreign_bytes();
+        let mut diagnostics = core::mem::take(&mut self.diagnostics);
+        self.late_names(&mut diagnostics);
+        self.diagnostics = diagnostics;
         self.diagnostics.sort_by_key(|d| d.span.start);
-        Parsed { module: self.module, diagnostics: self.diagnostics }
+        Parsed {
+            module: self.module,
+            diagnostics: self.diagnostics,
+        }
     }
 
     // --- bytes ---
@@ -204,7 +242,11 @@ impl<'s> Parser<'s> {
     /// Takes `byte` or fails; `expected` names it for a person.
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8, expected: &str) -> Step<()> {
-        if self.eat(byte) { Ok(()) } else { Err(self.unexpected(expected)) }
+        if self.eat(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected(expected))
+        }
     }
 
     #[inline]
@@ -225,7 +267,11 @@ impl<'s> Parser<'s> {
     /// Takes an identifier after blanks, or fails.
     pub(crate) fn ident(&mut self, expected: &str) -> Step<(usize, usize)> {
         self.blanks();
-        if self.at_ident() { Ok(self.take_ident()) } else { Err(self.unexpected(expected)) }
+        if self.at_ident() {
+            Ok(self.take_ident())
+        } else {
+            Err(self.unexpected(expected))
+        }
     }
 
     /// The dotted word that begins here after blanks, without taking it.
@@ -250,19 +296,32 @@ impl<'s> Parser<'s> {
     /// The interned spelling of `start..end`.
     #[inline]
     pub(crate) fn intern(&mut self, start: usize, end: usize) -> NameId {
-        NameId::new(self.module.names.intern_at(&self.src[start..end], start as u32).0)
+        NameId::new(
+            self.module
+                .names
+                .intern_at(&self.src[start..end], start as u32)
+                .0,
+        )
     }
 
     /// The pool that operands go to.
     #[inline(always)]
     pub(crate) fn pool(&mut self) -> &mut OperandPool {
-        if self.in_body { &mut self.body.pool } else { &mut self.module.pool }
+        if self.in_body {
+            &mut self.body.pool
+        } else {
+            &mut self.module.pool
+        }
     }
 
     /// Moves the operands from `mark` on from the scratch stack into a list of the pool.
     #[inline]
     pub(crate) fn list_from(&mut self, mark: usize) -> ptx_ir::ListId {
-        let pool = if self.in_body { &mut self.body.pool } else { &mut self.module.pool };
+        let pool = if self.in_body {
+            &mut self.body.pool
+        } else {
+            &mut self.module.pool
+        };
         let id = pool.add_list(&self.scratch[mark..]);
         self.scratch.truncate(mark);
         id
@@ -271,7 +330,11 @@ impl<'s> Parser<'s> {
     /// The same without a list around them.
     #[inline]
     pub(crate) fn range_from(&mut self, mark: usize) -> ptx_ir::OperandRange {
-        let pool = if self.in_body { &mut self.body.pool } else { &mut self.module.pool };
+        let pool = if self.in_body {
+            &mut self.body.pool
+        } else {
+            &mut self.module.pool
+        };
         let range = pool.extend(&self.scratch[mark..]);
         self.scratch.truncate(mark);
         range
@@ -295,7 +358,13 @@ impl<'s> Parser<'s> {
     }
 
     #[cold]
-    pub(crate) fn error(&self, code: Code, start: usize, end: usize, message: String) -> Box<Diagnostic> {
+    pub(crate) fn error(
+        &self,
+        code: Code,
+        start: usize,
+        end: usize,
+        message: String,
+    ) -> Box<Diagnostic> {
         Box::new(Diagnostic::error(code, Span::at(start, end), message))
     }
 
@@ -345,6 +414,7 @@ impl<'s> Parser<'s> {
         let code = match b {
             b'#' => Code::PreprocessorLine,
             b'"' if !scan::string_end(self.src, self.pos).1 => Code::UnterminatedString,
+            b'`' | b'\\' | b'\'' => Code::StrayByte,
             0x21..=0x7e => Code::UnexpectedToken,
             _ if self.at_end() => Code::UnexpectedToken,
             _ => Code::StrayByte,
@@ -357,6 +427,11 @@ impl<'s> Parser<'s> {
             Code::UnterminatedString => String::from("this string is not closed"),
             _ => format!("expected {expected}, found {found}"),
         };
-        self.error(code, self.pos, end.max(self.pos + 1).min(self.src.len()).max(self.pos), message)
+        self.error(
+            code,
+            self.pos,
+            end.max(self.pos + 1).min(self.src.len()).max(self.pos),
+            message,
+        )
     }
 }

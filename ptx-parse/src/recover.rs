@@ -1,7 +1,6 @@
 //! What happens to a statement that is not understood: it becomes opaque, and reading goes on at
 //! the next one.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
@@ -21,7 +20,9 @@ impl Parser<'_> {
             b'@' | b'}' => true,
             b'{' | b'.' => new_line,
             0 if self.at_end() => true,
-            _ if self.at_ident() => new_line || Self::is_opcode(&self.src[self.pos..self.token_end()]),
+            _ if self.at_ident() => {
+                new_line || Self::is_opcode(&self.src[self.pos..self.token_end()])
+            }
             _ => false,
         };
         if !begins {
@@ -36,11 +37,14 @@ impl Parser<'_> {
 
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
-    pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Box<Diagnostic>) {
-        self.report(*diagnostic);
+    pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
+        self.report(diagnostic);
         self.scratch.clear();
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
+        if self.src[start] == b'.' {
+            self.excuse_names(start, end);
+        }
         self.opaque_statement(start, end);
     }
 
@@ -60,7 +64,10 @@ impl Parser<'_> {
         let mark = self.scratch.len();
         let forward = self.forward.mark();
         for token in Lexer::new(&self.src[start..end]).filter(|t| t.kind == TokenKind::Ident) {
-            let (a, b) = (start + token.span.start as usize, start + token.span.end as usize);
+            let (a, b) = (
+                start + token.span.start as usize,
+                start + token.span.end as usize,
+            );
             if a > start || !Self::is_opcode(&self.src[a..b]) {
                 let operand = self.name_operand(a, b);
                 self.scratch.push(operand);
@@ -111,7 +118,10 @@ impl Parser<'_> {
         if self.src[at] != b'{' {
             return false;
         }
-        let before = self.src[start..at].iter().rev().find(|b| !b.is_ascii_whitespace());
+        let before = self.src[start..at]
+            .iter()
+            .rev()
+            .find(|b| !b.is_ascii_whitespace());
         matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'(')) || {
             // Directly behind a mnemonic: `ld.v2.f32 {a, b}`.
             let line = &self.src[start..at];
@@ -120,13 +130,7 @@ impl Parser<'_> {
     }
 
     /// Whether a token at the beginning of a line looks like the start of a statement.
-    fn begins_statement(
-        &self,
-        token: Token,
-        text: &[u8],
-        end: usize,
-        depth: usize,
-    ) -> bool {
+    fn begins_statement(&self, token: Token, text: &[u8], end: usize, depth: usize) -> bool {
         match token.kind {
             TokenKind::Punct => text == b"@" || (text == b"}" && depth > 0),
             TokenKind::DotWord => Directive::from_text(text).is_some(),

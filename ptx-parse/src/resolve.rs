@@ -4,6 +4,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Code, Diagnostic, EntityId, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId,
     Register, ScopeId, Span, Statement, StmtId, Symbol, SymbolId, Var, VarId,
@@ -97,15 +98,19 @@ impl Parser<'_> {
     fn member(&mut self, index: usize, number: u32) -> Operand {
         let (body, module) = (&mut self.body, &mut self.module);
         let (kind, id) = self.names.member(index, number, |kind| match kind {
-            RangeKind::Reg(decl) => {
-                body.registers.push(Register { decl, number }).as_u32()
-            }
+            RangeKind::Reg(decl) => body.registers.push(Register { decl, number }).as_u32(),
             RangeKind::Var(first) => {
-                let var = Var { number: Some(number), ..body.vars[first] };
+                let var = Var {
+                    number: Some(number),
+                    ..body.vars[first]
+                };
                 body.vars.push(var).as_u32()
             }
             RangeKind::Symbol(first) => {
-                let symbol = Symbol { number: Some(number), ..module.symbols[first] };
+                let symbol = Symbol {
+                    number: Some(number),
+                    ..module.symbols[first]
+                };
                 module.symbols.push(symbol).as_u32()
             }
         });
@@ -119,9 +124,9 @@ impl Parser<'_> {
     /// A name that may be a member of the range, or a plain name spelled like one.
     #[inline(never)]
     fn contested_name(&mut self, index: usize, start: usize, at: usize, end: usize) -> Operand {
-        let number = self.src[at..end]
-            .iter()
-            .try_fold(0u32, |n, &b| n.checked_mul(10)?.checked_add((b - b'0') as u32));
+        let number = self.src[at..end].iter().try_fold(0u32, |n, &b| {
+            n.checked_mul(10)?.checked_add((b - b'0') as u32)
+        });
         let prefix = &self.src[start..at];
         let full = self.intern(start, end);
         let plain = self.names.find(full).map(|b| b.depth);
@@ -137,6 +142,34 @@ impl Parser<'_> {
             }
             _ => self.plain_name(start, end),
         }
+    }
+
+    /// Whether something visible has this name.
+    pub(crate) fn is_declared(&self, start: usize, end: usize) -> bool {
+        let name = self.module.names.find(&self.src[start..end]);
+        name.is_some_and(|n| self.names.find(NameId::new(n)).is_some())
+    }
+
+    /// Notes the names in `start..end`, a declaration that was not understood: their uses are no
+    /// mistakes of their own.
+    #[cold]
+    pub(crate) fn excuse_names(&mut self, start: usize, end: usize) {
+        let text = &self.src[start..end];
+        for token in Lexer::new(text).filter(|t| t.kind == TokenKind::Ident) {
+            let name = self.intern(
+                start + token.span.start as usize,
+                start + token.span.end as usize,
+            );
+            self.excused.insert(name);
+        }
+    }
+
+    fn is_excused(&self, text: &str) -> bool {
+        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        [text, prefix].iter().any(|word| {
+            let name = self.module.names.find(word.as_bytes());
+            name.is_some_and(|n| self.excused.contains(&NameId::new(n)))
+        })
     }
 
     /// What a name that is no member of a range stands for.
@@ -159,10 +192,10 @@ impl Parser<'_> {
                 }
             };
         }
-        if self.src[start] == b'%' {
-            if let Some(special) = SpecialReg::from_text(&self.src[start..end]) {
-                return Operand::Special(special);
-            }
+        if self.src[start] == b'%'
+            && let Some(special) = SpecialReg::from_text(&self.src[start..end])
+        {
+            return Operand::Special(special);
         }
         if !self.in_body {
             return Operand::Name(name);
@@ -172,9 +205,14 @@ impl Parser<'_> {
 
     /// A name that nothing visible has: a label set later, or a mistake.
     fn forward_label(&mut self, name: NameId, start: usize) -> Operand {
-        let label = Label { name, scope: self.scope, stmt: UNSET };
+        let label = Label {
+            name,
+            scope: self.scope,
+            stmt: UNSET,
+        };
         let id = self.body.labels.push(label);
-        self.names.bind(name, Meaning::Label { id, set: false }, start);
+        self.names
+            .bind(name, Meaning::Label { id, set: false }, start);
         self.forward.mentions.push((id, start as u32));
         Operand::Label(id)
     }
@@ -183,7 +221,9 @@ impl Parser<'_> {
 
     /// Reports a name declared twice in the current scope; true if it was.
     pub(crate) fn is_duplicate(&mut self, name: NameId, start: usize, end: usize) -> bool {
-        let Some(first) = self.names.find_here(name) else { return false };
+        let Some(first) = self.names.find_here(name) else {
+            return false;
+        };
         let first = first.at;
         let text = self.module.name(name);
         let d = Diagnostic::error(
@@ -191,14 +231,19 @@ impl Parser<'_> {
             Span::at(start, end),
             format!("`{text}` is declared twice in one scope"),
         )
-        .with_label(Span::new(first, first + text.len() as u32), "first declared here");
+        .with_label(
+            Span::new(first, first + text.len() as u32),
+            "first declared here",
+        );
         self.report(d);
         true
     }
 
     /// If `name` was mentioned before and taken for a label, that mention was too early.
     fn late_declaration(&mut self, name: NameId) {
-        let Some(binding) = self.names.find_here(name) else { return };
+        let Some(binding) = self.names.find_here(name) else {
+            return;
+        };
         if let Meaning::Label { id, set: false } = binding.meaning {
             self.late.push(id);
         }
@@ -219,9 +264,10 @@ impl Parser<'_> {
     pub(crate) fn declare(&mut self, name: NameId, meaning: Meaning, start: usize, end: usize) {
         self.check_reserved(start, end);
         self.late_declaration(name);
-        let unset = self.names.find_here(name).is_some_and(
-            |b| matches!(b.meaning, Meaning::Label { set: false, .. }),
-        );
+        let unset = self
+            .names
+            .find_here(name)
+            .is_some_and(|b| matches!(b.meaning, Meaning::Label { set: false, .. }));
         if !unset && self.is_duplicate(name, start, end) {
             return;
         }
@@ -238,9 +284,13 @@ impl Parser<'_> {
 
     /// A plain name that an open range of the same scope already has.
     fn check_member(&mut self, key: u64, name: NameId, start: usize, at: usize, end: usize) {
-        let Some(index) = self.names.find_range(key) else { return };
+        let Some(index) = self.names.find_range(key) else {
+            return;
+        };
         let range = self.names.range(index);
-        let number = core::str::from_utf8(&self.src[at..end]).ok().and_then(|d| d.parse::<u32>().ok());
+        let number = core::str::from_utf8(&self.src[at..end])
+            .ok()
+            .and_then(|d| d.parse::<u32>().ok());
         let plain = end - at == 1 || self.src[at] != b'0';
         if range.depth == self.names.depth()
             && plain
@@ -253,7 +303,11 @@ impl Parser<'_> {
                 self.module.name(range.name),
                 range.count
             );
-            self.report(Diagnostic::error(Code::DuplicateName, Span::at(start, end), message));
+            self.report(Diagnostic::error(
+                Code::DuplicateName,
+                Span::at(start, end),
+                message,
+            ));
         }
     }
 
@@ -272,8 +326,15 @@ impl Parser<'_> {
             if range.depth == self.names.depth() && range.name == name {
                 let (old, text) = (range.count.min(count), self.module.name(name));
                 if old > 0 {
-                    let message = format!("`{text}0` to `{text}{}` are declared twice in one scope", old - 1);
-                    self.report(Diagnostic::error(Code::DuplicateName, Span::at(start, end), message));
+                    let message = format!(
+                        "`{text}0` to `{text}{}` are declared twice in one scope",
+                        old - 1
+                    );
+                    self.report(Diagnostic::error(
+                        Code::DuplicateName,
+                        Span::at(start, end),
+                        message,
+                    ));
                 }
             }
         }
@@ -289,16 +350,23 @@ impl Parser<'_> {
     pub(crate) fn set_label(&mut self, start: usize, end: usize) -> LabelId {
         let stmt = self.body.statements.next_id();
         let name = self.intern(start, end);
-        if let Some(b) = self.names.find_here_mut(name) {
-            if let Meaning::Label { id, set: set @ false } = &mut b.meaning {
-                *set = true;
-                b.at = start as u32;
-                let id = *id;
-                self.body.labels[id].stmt = stmt;
-                return id;
-            }
+        if let Some(b) = self.names.find_here_mut(name)
+            && let Meaning::Label {
+                id,
+                set: set @ false,
+            } = &mut b.meaning
+        {
+            *set = true;
+            b.at = start as u32;
+            let id = *id;
+            self.body.labels[id].stmt = stmt;
+            return id;
         }
-        let id = self.body.labels.push(Label { name, scope: self.scope, stmt });
+        let id = self.body.labels.push(Label {
+            name,
+            scope: self.scope,
+            stmt,
+        });
         self.declare(name, Meaning::Label { id, set: true }, start, end);
         id
     }
@@ -328,7 +396,8 @@ impl Parser<'_> {
                 Some(_) => self.forward.unset.push(id),
                 None => {
                     self.body.labels[id].scope = outer;
-                    self.names.bind(name, Meaning::Label { id, set: false }, at as usize);
+                    self.names
+                        .bind(name, Meaning::Label { id, set: false }, at as usize);
                 }
             }
         }
@@ -366,10 +435,10 @@ impl Parser<'_> {
             }
         }
         for target in &mut becomes {
-            if let Operand::Label(id) = *target {
-                if let Some(new) = renumbered[id.index()] {
-                    *target = Operand::Label(new);
-                }
+            if let Operand::Label(id) = *target
+                && let Some(new) = renumbered[id.index()]
+            {
+                *target = Operand::Label(new);
             }
         }
         let settled = |o: Operand| match o {
@@ -379,10 +448,10 @@ impl Parser<'_> {
         let pool = &mut self.body.pool;
         pool.map_names(settled);
         for statement in self.body.statements.values_mut() {
-            if let Statement::Label(id) = statement {
-                if let Operand::Label(new) = settled(Operand::Label(*id)) {
-                    *id = new;
-                }
+            if let Statement::Label(id) = statement
+                && let Operand::Label(new) = settled(Operand::Label(*id))
+            {
+                *id = new;
             }
         }
         for i in 0..forward.mentions.len() {
@@ -397,6 +466,9 @@ impl Parser<'_> {
     #[cold]
     fn undefined(&mut self, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
+        if !self.excused.is_empty() && self.is_excused(text) {
+            return;
+        }
         let span = Span::new(at, at + text.len() as u32);
         let d = if self.late.contains(&id) {
             Diagnostic::error(
@@ -416,7 +488,10 @@ impl Parser<'_> {
             Diagnostic::error(
                 Code::OutsideRange,
                 span,
-                format!("`{text}` is outside its range: `{prefix}<{count}>` declares `{prefix}0` to `{prefix}{}`", count.saturating_sub(1)),
+                format!(
+                    "`{text}` is outside its range: `{prefix}<{count}>` declares `{prefix}0` to `{prefix}{}`",
+                    count.saturating_sub(1)
+                ),
             )
         } else {
             let mut d = Diagnostic::error(
@@ -454,5 +529,32 @@ impl Parser<'_> {
     pub(crate) fn lane(&mut self, selector: ptx_ir::Selector, base: Operand) -> Operand {
         let at: OperandRef = self.pool().extend(&[base]).at(0);
         Operand::Lane(selector, at)
+    }
+
+    /// Names reported as undefined that the module declares further down are used too early.
+    #[cold]
+    pub(crate) fn late_names(&self, diagnostics: &mut [Diagnostic]) {
+        for d in diagnostics
+            .iter_mut()
+            .filter(|d| d.code == Code::UndefinedName)
+        {
+            let text = d.span.of(self.src);
+            let name = self.module.names.find(text).map(NameId::new);
+            let Some(binding) = name.and_then(|n| self.names.find(n)) else {
+                continue;
+            };
+            if binding.at > d.span.start {
+                let text = alloc::string::String::from_utf8_lossy(text);
+                *d = Diagnostic::error(
+                    Code::LateDeclaration,
+                    d.span,
+                    format!("`{text}` is used before its declaration; only labels may be"),
+                )
+                .with_label(
+                    Span::new(binding.at, binding.at + text.len() as u32),
+                    "declared here",
+                );
+            }
+        }
     }
 }

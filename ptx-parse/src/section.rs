@@ -81,10 +81,13 @@ impl Parser<'_> {
                         SectionEntry::Other { ty, first, value }
                     }
                 },
+                // A label stands alone.
+                _ if !first => return Err(self.unexpected("a whole number")),
                 _ => {
                     let datum = self.debug_name()?;
                     let value = self.module.pool.extend(&[datum]).at(0);
-                    SectionEntry::Other { ty, first, value }
+                    entries.push(SectionEntry::Other { ty, first, value });
+                    return Ok(());
                 }
             };
             entries.push(entry);
@@ -98,7 +101,8 @@ impl Parser<'_> {
     /// The type of the data that follow: mostly that of the data before.
     #[inline]
     fn datum_type(&mut self, entries: &[SectionEntry]) -> Step<ScalarType> {
-        if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last() {
+        if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last()
+        {
             let len = ty.text().len();
             let blank = matches!(self.peek_at(len), b' ' | b'\t');
             if blank && self.src.get(self.pos..self.pos + len) == Some(ty.text().as_bytes()) {

@@ -7,9 +7,16 @@ pub(crate) fn opcode(word: &str) -> Option<&'static str> {
     nearest(word, Opcode::ALL.iter().map(|o| o.text()))
 }
 
-/// The nearest modifier, its dot included.
-pub(crate) fn modifier(word: &str) -> Option<&'static str> {
-    nearest(word, Modifier::ALL.iter().map(|m| m.text()))
+/// The nearest modifier, its dot included: one that the opcode takes, if one is near.
+pub(crate) fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
+    let forms = opcode
+        .into_iter()
+        .flat_map(|o| o.instructions())
+        .flat_map(|i| i.forms());
+    let own = forms
+        .flat_map(|f| f.accepted().as_slice())
+        .map(|m| m.text());
+    nearest(word, own).or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
 }
 
 /// The nearest directive, its dot included.
@@ -45,8 +52,9 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
         rows[now][0] = i;
         for j in 1..=b.len() {
             let change = (a[i - 1] != b[j - 1]) as usize;
-            let mut best =
-                (rows[last][j - 1] + change).min(rows[last][j] + 1).min(rows[now][j - 1] + 1);
+            let mut best = (rows[last][j - 1] + change)
+                .min(rows[last][j] + 1)
+                .min(rows[now][j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(rows[before][j - 2] + 1);
             }

@@ -11,7 +11,9 @@ const fn all(byte: u8) -> u64 {
 /// The eight bytes at `at`, if there are as many.
 #[inline(always)]
 pub(crate) fn load(src: &[u8], at: usize) -> Option<u64> {
-    src.get(at..)?.first_chunk::<8>().map(|c| u64::from_le_bytes(*c))
+    src.get(at..)?
+        .first_chunk::<8>()
+        .map(|c| u64::from_le_bytes(*c))
 }
 
 /// The lowest `len` bytes, `len` below eight.
@@ -53,7 +55,11 @@ pub(crate) fn numbered(word: u64) -> Option<Numbered> {
     let v = (v.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
     let v = (v.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_FFFF_0000_FFFF;
     let v = v.wrapping_mul(10_000 << 32 | 1) >> 32;
-    Some(Numbered { key: low(word, prefix) | (prefix as u64) << 56, number: v as u32, len })
+    Some(Numbered {
+        key: low(word, prefix) | (prefix as u64) << 56,
+        number: v as u32,
+        len,
+    })
 }
 
 /// How many bytes stand before the first blank, control character or `;`; 8 if none does.
@@ -93,7 +99,12 @@ mod tests {
 
     #[test]
     fn blanks_are_found() {
-        for (text, len) in [("ret;    ", 3), ("mov.u32 ", 7), ("add\t\t\t\t\t", 3), ("abcdefgh", 8)] {
+        for (text, len) in [
+            ("ret;    ", 3),
+            ("mov.u32 ", 7),
+            ("add\t\t\t\t\t", 3),
+            ("abcdefgh", 8),
+        ] {
             assert_eq!(before_blank(word(text)), len, "{text}");
         }
         assert_eq!(before_blank(word("a\u{e9}b\u{e9}; ")), 6);

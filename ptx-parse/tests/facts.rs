@@ -8,7 +8,9 @@ const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 
 /// A kernel `f(.param .u64 p)` with these statements, behind these items.
 fn kernel_after(items: &str, statements: &str) -> Parsed {
-    parse_str(&format!("{HEADER}{items}\n.visible .entry f(.param .u64 p) {{\n{statements}\nret;\n}}\n"))
+    parse_str(&format!(
+        "{HEADER}{items}\n.visible .entry f(.param .u64 p) {{\n{statements}\nret;\n}}\n"
+    ))
 }
 
 fn kernel(statements: &str) -> Parsed {
@@ -16,12 +18,20 @@ fn kernel(statements: &str) -> Parsed {
 }
 
 fn errors(parsed: &Parsed) -> Vec<Code> {
-    let errors = parsed.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    let errors = parsed
+        .diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error);
     errors.map(|d| d.code).collect()
 }
 
 fn body(parsed: &Parsed) -> &Body {
-    parsed.module.definitions().last().expect("a function with a body").2
+    parsed
+        .module
+        .definitions()
+        .last()
+        .expect("a function with a body")
+        .2
 }
 
 /// The spelling of what an operand stands for: the declared name, of a range with the number.
@@ -69,9 +79,18 @@ fn check(statements: &str, codes: &[Code], meanings: &[&str]) {
 
 fn check_after(items: &str, statements: &str, codes: &[Code], meanings: &[&str]) {
     let parsed = kernel_after(items, statements);
-    assert_eq!(errors(&parsed), codes, "{statements}: {:?}", parsed.diagnostics);
+    assert_eq!(
+        errors(&parsed),
+        codes,
+        "{statements}: {:?}",
+        parsed.diagnostics
+    );
     for (i, want) in meanings.iter().enumerate() {
-        assert_eq!(operand(&parsed, i as u32, 0), *want, "instruction {i} of {statements}");
+        assert_eq!(
+            operand(&parsed, i as u32, 0),
+            *want,
+            "instruction {i} of {statements}"
+        );
     }
 }
 
@@ -84,9 +103,21 @@ fn leading_zeros_mean_nothing() {
             &["reg %r<10>@0 #1"],
         );
     }
-    check(".reg .b32 %r<10>; mov.u32 %r00, 1;", &[], &["reg %r<10>@0 #0"]);
-    check(".reg .b32 %r<10>; mov.u32 %r009, 1;", &[], &["reg %r<10>@0 #9"]);
-    check(".reg .b32 %r<10>; mov.u32 %r010, 1;", &[Code::OutsideRange], &[]);
+    check(
+        ".reg .b32 %r<10>; mov.u32 %r00, 1;",
+        &[],
+        &["reg %r<10>@0 #0"],
+    );
+    check(
+        ".reg .b32 %r<10>; mov.u32 %r009, 1;",
+        &[],
+        &["reg %r<10>@0 #9"],
+    );
+    check(
+        ".reg .b32 %r<10>; mov.u32 %r010, 1;",
+        &[Code::OutsideRange],
+        &[],
+    );
 }
 
 #[test]
@@ -100,13 +131,41 @@ fn one_register_has_one_id() {
 #[test]
 fn ends_of_ranges() {
     check(".reg .b32 %r<1>; mov.u32 %r0, 1;", &[], &["reg %r<1>@0 #0"]);
-    check(".reg .b32 %r<1>; mov.u32 %r1, 1;", &[Code::OutsideRange], &[]);
-    check(".reg .b32 %r<0>; mov.u32 %r0, 1;", &[Code::OutsideRange], &[]);
-    check(".reg .b32 %r<0x10>; mov.u32 %r15, 1;", &[], &["reg %r<16>@0 #15"]);
-    check(".reg .b32 %r<010>; mov.u32 %r7, 1;", &[], &["reg %r<8>@0 #7"]);
-    check(".reg .b32 %r<010>; mov.u32 %r8, 1;", &[Code::OutsideRange], &[]);
-    check(".reg .b32 %r<10U>; mov.u32 %r7, 1;", &[], &["reg %r<10>@0 #7"]);
-    check(".reg .b32 %r < 10 >; mov.u32 %r7, 1;", &[], &["reg %r<10>@0 #7"]);
+    check(
+        ".reg .b32 %r<1>; mov.u32 %r1, 1;",
+        &[Code::OutsideRange],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<0>; mov.u32 %r0, 1;",
+        &[Code::OutsideRange],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<0x10>; mov.u32 %r15, 1;",
+        &[],
+        &["reg %r<16>@0 #15"],
+    );
+    check(
+        ".reg .b32 %r<010>; mov.u32 %r7, 1;",
+        &[],
+        &["reg %r<8>@0 #7"],
+    );
+    check(
+        ".reg .b32 %r<010>; mov.u32 %r8, 1;",
+        &[Code::OutsideRange],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<10U>; mov.u32 %r7, 1;",
+        &[],
+        &["reg %r<10>@0 #7"],
+    );
+    check(
+        ".reg .b32 %r < 10 >; mov.u32 %r7, 1;",
+        &[],
+        &["reg %r<10>@0 #7"],
+    );
     check(
         ".reg .b32 %r<2000000000>; mov.u32 %r1999999999, 1;",
         &[],
@@ -125,12 +184,20 @@ fn ends_of_ranges() {
     assert!(kernel(".reg .b32 %r<4294967296>;").has_errors());
     assert!(kernel(".reg .b32 %r<5+5>;").has_errors());
     // The assembler takes the constant, too.
-    check(".reg .b32 %r<WARP_SZ>; mov.u32 %r31, 1;", &[], &["reg %r<32>@0 #31"]);
+    check(
+        ".reg .b32 %r<WARP_SZ>; mov.u32 %r31, 1;",
+        &[],
+        &["reg %r<32>@0 #31"],
+    );
 }
 
 #[test]
 fn numbers_beyond_32_bits_wrap() {
-    check(".reg .b32 %r<10>; mov.u32 %r4294967297, 1;", &[], &["reg %r<10>@0 #1"]);
+    check(
+        ".reg .b32 %r<10>; mov.u32 %r4294967297, 1;",
+        &[],
+        &["reg %r<10>@0 #1"],
+    );
 }
 
 #[test]
@@ -149,7 +216,12 @@ fn inner_ranges_shadow_what_they_have() {
     check(
         ".reg .b32 %r<100>; { .reg .f32 %r<5>; mov.u32 %r50, 1; mov.f32 %r4, 0f00000000; mov.u32 %r5, 1; } mov.u32 %r4, 1;",
         &[],
-        &["reg %r<100>@0 #50", "reg %r<5>@1 #4", "reg %r<100>@0 #5", "reg %r<100>@0 #4"],
+        &[
+            "reg %r<100>@0 #50",
+            "reg %r<5>@1 #4",
+            "reg %r<100>@0 #5",
+            "reg %r<100>@0 #4",
+        ],
     );
     check(
         ".reg .b32 %r<100>; { .reg .f32 %r5; mov.f32 %r5, 0f00000000; mov.u32 %r4, 1; } mov.u32 %r5, 1;",
@@ -176,13 +248,37 @@ fn explicit_names_beside_a_range() {
         &[],
         &["reg %r10@0", "reg %r<10>@0 #9"],
     );
-    check(".reg .b32 %r<10>; .reg .b32 %r5;", &[Code::DuplicateName], &[]);
-    check(".reg .b32 %r5; .reg .b32 %r<10>;", &[Code::DuplicateName], &[]);
-    check(".reg .b32 %r<10>; .reg .f32 %r01;", &[Code::DuplicateName], &[]);
-    check(".reg .b32 %r<10>; .reg .b32 %r<5>;", &[Code::DuplicateName], &[]);
-    check(".reg .b32 %r<0>; .reg .b32 %r<5>;", &[Code::DuplicateName], &[]);
+    check(
+        ".reg .b32 %r<10>; .reg .b32 %r5;",
+        &[Code::DuplicateName],
+        &[],
+    );
+    check(
+        ".reg .b32 %r5; .reg .b32 %r<10>;",
+        &[Code::DuplicateName],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<10>; .reg .f32 %r01;",
+        &[Code::DuplicateName],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<10>; .reg .b32 %r<5>;",
+        &[Code::DuplicateName],
+        &[],
+    );
+    check(
+        ".reg .b32 %r<0>; .reg .b32 %r<5>;",
+        &[Code::DuplicateName],
+        &[],
+    );
     // Declared first, a spelling with a zero in front is a name of its own.
-    check(".reg .f32 %r05; .reg .b32 %r<10>; mov.b32 %r5, 1;", &[], &["reg %r<10>@0 #5"]);
+    check(
+        ".reg .f32 %r05; .reg .b32 %r<10>; mov.b32 %r5, 1;",
+        &[],
+        &["reg %r<10>@0 #5"],
+    );
 }
 
 #[test]
@@ -191,12 +287,28 @@ fn labels_belong_to_scopes() {
     check("{ bra L; } L:", &[], &["label L@0"]);
     check("{ { { bra L; } } } L:", &[], &["label L@0"]);
     check("L: { bra L; }", &[], &["label L@0"]);
-    check("{ L: bra L; } { L: bra L; }", &[], &["label L@1", "label L@2"]);
+    check(
+        "{ L: bra L; } { L: bra L; }",
+        &[],
+        &["label L@1", "label L@2"],
+    );
     check("{ bra L; L: } L: bra L;", &[], &["label L@1", "label L@0"]);
-    check("{ bra L; } { bra L; L: } L:", &[], &["label L@0", "label L@2"]);
-    check("{ { bra L; } L: bra L; } L: bra L;", &[], &["label L@1", "label L@1", "label L@0"]);
+    check(
+        "{ bra L; } { bra L; L: } L:",
+        &[],
+        &["label L@0", "label L@2"],
+    );
+    check(
+        "{ { bra L; } L: bra L; } L: bra L;",
+        &[],
+        &["label L@1", "label L@1", "label L@0"],
+    );
     check("bra L;", &[Code::UndefinedName], &["nothing L"]);
-    check("{ bra L; { L: } }", &[Code::LabelOutOfScope], &["nothing L"]);
+    check(
+        "{ bra L; { L: } }",
+        &[Code::LabelOutOfScope],
+        &["nothing L"],
+    );
     check("L: L:", &[Code::DuplicateName], &[]);
 }
 
@@ -209,13 +321,20 @@ fn a_mention_of_a_forward_label_and_the_label_are_one() {
         assert_eq!(operand(&parsed, i, 0), "label L@0");
     }
     let stmt = labels.values().next().expect("a label").stmt;
-    assert!(matches!(body(&parsed).statements[stmt], Statement::Label(_)));
+    assert!(matches!(
+        body(&parsed).statements[stmt],
+        Statement::Label(_)
+    ));
 }
 
 #[test]
 fn what_is_visible_wins_over_a_later_label() {
     check(".reg .b32 L; { mov.u32 L, 1; L: }", &[], &["reg L@0"]);
-    check(".reg .b32 L; { bra L; L: bra L; }", &[], &["reg L@0", "label L@1"]);
+    check(
+        ".reg .b32 L; { bra L; L: bra L; }",
+        &[],
+        &["reg L@0", "label L@1"],
+    );
     check_after(
         ".global .b32 L;",
         "{ .reg .b64 %rd; st.global.b32 [L], 1; L: bra L; }",
@@ -229,7 +348,11 @@ fn what_is_visible_wins_over_a_later_label() {
 
 #[test]
 fn uses_before_declarations() {
-    check("mov.u32 %a, 1; .reg .b32 %a;", &[Code::LateDeclaration], &[]);
+    check(
+        "mov.u32 %a, 1; .reg .b32 %a;",
+        &[Code::LateDeclaration],
+        &[],
+    );
     check(
         ".reg .b32 x; { mov.u32 x, 1; .reg .f32 x; mov.f32 x, 0f00000000; }",
         &[],
@@ -248,26 +371,38 @@ fn parameters_are_names_of_the_body() {
     check("{ .reg .b64 p; mov.u64 p, 1; }", &[], &["reg p@1"]);
     // The function's own name is no name of its body's scope.
     check(".reg .b64 f; mov.u64 f, 1;", &[], &["reg f@0"]);
-    let same = format!("{HEADER}.entry f(.param .u64 f) {{ .reg .b64 %rd; ld.param.u64 %rd, [f]; ret; }}");
+    let same =
+        format!("{HEADER}.entry f(.param .u64 f) {{ .reg .b64 %rd; ld.param.u64 %rd, [f]; ret; }}");
     let parsed = parse_str(&same);
     assert_eq!(errors(&parsed), []);
     assert_eq!(operand(&parsed, 0, 1), ".param f");
-    let func = format!("{HEADER}.func (.reg .b32 r) g(.reg .b32 a, .param .b32 q) {{ add.s32 r, a, 1; ret; }}");
+    let func = format!(
+        "{HEADER}.func (.reg .b32 r) g(.reg .b32 a, .param .b32 q) {{ add.s32 r, a, 1; ret; }}"
+    );
     let parsed = parse_str(&func);
     assert_eq!(errors(&parsed), []);
-    assert_eq!((operand(&parsed, 0, 0), operand(&parsed, 0, 1)), ("reg r@0".into(), "reg a@0".into()));
+    assert_eq!(
+        (operand(&parsed, 0, 0), operand(&parsed, 0, 1)),
+        ("reg r@0".into(), "reg a@0".into())
+    );
 }
 
 #[test]
 fn parameters_of_one_function_are_nothing_to_the_next() {
-    let text = format!("{HEADER}.entry a(.param .u64 p, .param .u64 q) {{ ret; }}\n.entry b(.param .u64 p) {{ .reg .b64 %rd; ld.param.u64 %rd, [q]; ret; }}");
+    let text = format!(
+        "{HEADER}.entry a(.param .u64 p, .param .u64 q) {{ ret; }}\n.entry b(.param .u64 p) {{ .reg .b64 %rd; ld.param.u64 %rd, [q]; ret; }}"
+    );
     assert_eq!(errors(&parse_str(&text)), [Code::UndefinedName]);
 }
 
 #[test]
 fn special_registers_can_be_shadowed() {
     check(".reg .b32 %tid; mov.u32 %tid, 1;", &[], &["reg %tid@0"]);
-    check(".reg .b32 %pm<4>; mov.u32 %pm0, 1;", &[], &["reg %pm<4>@0 #0"]);
+    check(
+        ".reg .b32 %pm<4>; mov.u32 %pm0, 1;",
+        &[],
+        &["reg %pm<4>@0 #0"],
+    );
     let parsed = kernel(".reg .b32 %r; mov.u32 %r, %pm0;");
     assert_eq!(operand(&parsed, 0, 1), "special %pm0");
 }
@@ -280,6 +415,14 @@ fn variables_have_ranges_too() {
         &[],
         &["symbol g", "symbol g"],
     );
-    check(".shared .b32 s<4>; st.shared.b32 [s2], 1;", &[], &[".shared s #2"]);
-    check(".local .b32 s<4>; st.local.b32 [s4], 1;", &[Code::UndefinedName], &[]);
+    check(
+        ".shared .b32 s<4>; st.shared.b32 [s2], 1;",
+        &[],
+        &[".shared s #2"],
+    );
+    check(
+        ".local .b32 s<4>; st.local.b32 [s4], 1;",
+        &[Code::UndefinedName],
+        &[],
+    );
 }

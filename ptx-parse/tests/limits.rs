@@ -17,7 +17,10 @@ fn parse(text: &str, limits: &Limits) -> Parsed {
 }
 
 fn codes(parsed: &Parsed) -> Vec<Code> {
-    let errors = parsed.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    let errors = parsed
+        .diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error);
     errors.map(|d| d.code).collect()
 }
 
@@ -56,7 +59,13 @@ fn diagnostics() {
         let parsed = parse(&text, &limits);
         let found = codes(&parsed);
         assert_eq!(found.len(), most + 1, "at most {most}");
-        assert_eq!(found.iter().filter(|c| **c == Code::TooManyDiagnostics).count(), 1);
+        assert_eq!(
+            found
+                .iter()
+                .filter(|c| **c == Code::TooManyDiagnostics)
+                .count(),
+            1
+        );
     }
     let mut limits = Limits::default();
     limits.diagnostics = 50;
@@ -72,7 +81,10 @@ fn nests(most: usize, text: impl Fn(usize) -> String) {
     let parsed = parse(&deep, &nesting(most));
     assert_eq!(codes(&parsed), [Code::NestingTooDeep], "{deep}");
     let deeper = text(most + 7);
-    assert!(codes(&parse(&deeper, &nesting(most))).contains(&Code::NestingTooDeep), "{deeper}");
+    assert!(
+        codes(&parse(&deeper, &nesting(most))).contains(&Code::NestingTooDeep),
+        "{deeper}"
+    );
 }
 
 /// `depth` levels around `inner`.
@@ -83,14 +95,18 @@ fn around(open: &str, inner: &str, close: &str, depth: usize) -> String {
 #[test]
 fn nesting_of_initialisers() {
     for most in [1, 2, 5] {
-        nests(most, |d| format!("{HEADER}.global .b32 x = {};\n", around("{", "1", "}", d)));
+        nests(most, |d| {
+            format!("{HEADER}.global .b32 x = {};\n", around("{", "1", "}", d))
+        });
     }
 }
 
 #[test]
 fn nesting_of_parentheses() {
     for most in [1, 2, 5] {
-        nests(most, |d| format!("{HEADER}.global .b32 x = {};\n", around("(", "1", ")", d)));
+        nests(most, |d| {
+            format!("{HEADER}.global .b32 x = {};\n", around("(", "1", ")", d))
+        });
     }
 }
 
@@ -98,6 +114,8 @@ fn nesting_of_parentheses() {
 #[test]
 fn nesting_of_blocks() {
     for most in [1, 2, 5] {
-        nests(most, |d| format!("{HEADER}.entry f() {}\n", around("{", "ret;", "}", d)));
+        nests(most, |d| {
+            format!("{HEADER}.entry f() {}\n", around("{", "ret;", "}", d))
+        });
     }
 }

@@ -1,12 +1,12 @@
 //! Statements in the canonical style.
 
 use alloc::vec::Vec;
+use ptx_ir::lex::scan;
 use ptx_ir::{
     Attribute, Binding, Body, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId,
     Function, FunctionKind, Interface, Item, Linkage, Module, NameId, Operand, OperandPool, Param,
     Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
 };
-use ptx_ir::lex::scan;
 use ptx_isa::{Directive, Ending};
 
 use crate::operand::RegNames;
@@ -50,7 +50,12 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         for (id, item) in self.module.items() {
             let span = self.module.span(id);
             self.gap(Span::new(last, span.start).of(source), last > 0, 0);
-            if self.module.origins.get(id.index()).is_some_and(|o| o.has_comments()) {
+            if self
+                .module
+                .origins
+                .get(id.index())
+                .is_some_and(|o| o.has_comments())
+            {
                 let end = match item {
                     Item::Function(f) => self.module.body(f).map_or(span.end, |b| b.base),
                     _ => span.end,
@@ -108,7 +113,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let body = self.module.body(id);
         if f.raw_header {
             let end = body.map_or(span.end, |b| b.base);
-            let header = Span::new(span.start, end).of(self.module.source()).trim_ascii_end();
+            let header = Span::new(span.start, end)
+                .of(self.module.source())
+                .trim_ascii_end();
             self.out.text(header);
             if body.is_some() && !header.is_empty() {
                 self.out.byte(b'\n');
@@ -186,6 +193,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             if let Some(space) = pointer.space {
                 self.out.byte(b' ');
                 self.word(space.text());
+            }
+            if let Some(ty) = pointer.opaque {
+                self.out.byte(b' ');
+                self.word(ty.text());
             }
             self.align(pool, pointer.align);
         }
@@ -323,13 +334,16 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             Some(&(start, len)) if len > 0 => (start, len),
             _ => self.new_mnemonic(sig),
         };
-        self.out.text_in(&self.mnemonics, start as usize, len as usize);
+        self.out
+            .text_in(&self.mnemonics, start as usize, len as usize);
     }
 
     #[cold]
     fn new_mnemonic(&mut self, sig: SigId) -> (u32, u32) {
         let start = self.mnemonics.len();
-        self.module.signature(sig).write_canonical(&mut self.mnemonics);
+        self.module
+            .signature(sig)
+            .write_canonical(&mut self.mnemonics);
         let place = (start as u32, (self.mnemonics.len() - start) as u32);
         self.mnemonics.extend_from_slice(&[0; 16]);
         if let Some(slot) = self.places.get_mut(sig.index()) {

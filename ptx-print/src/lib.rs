@@ -69,7 +69,9 @@ impl Style {
 
 impl Default for Style {
     fn default() -> Self {
-        Self { indent: Indent::Tab }
+        Self {
+            indent: Indent::Tab,
+        }
     }
 }
 
@@ -94,7 +96,9 @@ pub fn verbatim_statement<'m>(module: &'m Module, body: &Body, statement: StmtId
 }
 
 fn function_span(module: &Module, function: FuncId) -> Span {
-    let item = module.items().find(|(_, item)| *item == Item::Function(function));
+    let item = module
+        .items()
+        .find(|(_, item)| *item == Item::Function(function));
     item.map_or(Span::default(), |(id, _)| module.span(id))
 }
 

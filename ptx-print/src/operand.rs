@@ -19,11 +19,13 @@ pub(crate) struct RegNames {
 impl RegNames {
     pub(crate) fn load(&mut self, module: &Module, body: &Body) {
         self.prefixes.clear();
-        self.prefixes.extend(
-            body.reg_decls
-                .values()
-                .map(|d| (Short::new(module.name_bytes(d.name)), d.name, d.count.is_some())),
-        );
+        self.prefixes.extend(body.reg_decls.values().map(|d| {
+            (
+                Short::new(module.name_bytes(d.name)),
+                d.name,
+                d.count.is_some(),
+            )
+        }));
     }
 }
 
@@ -44,17 +46,20 @@ impl<S: Sink> Printer<'_, '_, S> {
         match operand {
             Operand::Reg(reg) => self.register(body, reg),
             Operand::Small(n) => self.out.signed(n),
-            Operand::Address(id) => match pool.address(id) {
-                Some(address) => self.address(pool, body, address),
-                None => {}
-            },
+            Operand::Address(id) => {
+                if let Some(address) = pool.address(id) {
+                    self.address(pool, body, address)
+                }
+            }
             _ => self.nested(pool, body, operand),
         }
     }
 
     #[inline(always)]
     fn register(&mut self, body: Option<&Body>, reg: RegId) {
-        let Some(register) = body.and_then(|b| b.registers.get(reg)) else { return };
+        let Some(register) = body.and_then(|b| b.registers.get(reg)) else {
+            return;
+        };
         match self.regs.prefixes.get(register.decl.index()) {
             Some((Some(short), _, numbered)) => {
                 self.out.short(short);
@@ -145,7 +150,9 @@ impl<S: Sink> Printer<'_, '_, S> {
             match element {
                 Operand::Reg(reg) => self.register(body, reg),
                 Operand::Small(n) => self.out.signed(n),
-                Operand::Imm(_) | Operand::Symbol(_) | Operand::Sink => self.one(pool, body, element),
+                Operand::Imm(_) | Operand::Symbol(_) | Operand::Sink => {
+                    self.one(pool, body, element)
+                }
                 _ => {
                     self.todo.push(Todo::Elements(list, i + 1));
                     self.todo.push(Todo::Operand(element));
@@ -235,7 +242,11 @@ impl<S: Sink> Printer<'_, '_, S> {
             Operand::Range(at) => self.push_pair(pool.pair(at), "<", ">"),
             Operand::Field(at) => self.push_pair(pool.pair(at), " = ", ""),
             Operand::Not(at) | Operand::Neg(at) => {
-                self.out.byte(if matches!(operand, Operand::Not(_)) { b'!' } else { b'-' });
+                self.out.byte(if matches!(operand, Operand::Not(_)) {
+                    b'!'
+                } else {
+                    b'-'
+                });
                 self.todo.push(Todo::Operand(pool.get(at)));
             }
             Operand::Lane(selector, at) => {

@@ -18,7 +18,10 @@ impl Short {
     pub(crate) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 16];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
-        Some(Self { bytes, len: text.len() as u8 })
+        Some(Self {
+            bytes,
+            len: text.len() as u8,
+        })
     }
 }
 
@@ -31,7 +34,12 @@ pub(crate) struct Out<'a, S: Sink> {
 
 impl<'a, S: Sink> Out<'a, S> {
     pub(crate) fn new(sink: &'a mut S) -> Self {
-        Self { sink, buffer: alloc::vec![0; ROOM], len: 0, failed: None }
+        Self {
+            sink,
+            buffer: alloc::vec![0; ROOM],
+            len: 0,
+            failed: None,
+        }
     }
 
     pub(crate) fn finish(mut self) -> Result<(), S::Error> {
@@ -44,10 +52,10 @@ impl<'a, S: Sink> Out<'a, S> {
 
     #[inline(never)]
     fn flush(&mut self) {
-        if self.failed.is_none() {
-            if let Err(e) = self.sink.put(&self.buffer[..self.len]) {
-                self.failed = Some(e);
-            }
+        if self.failed.is_none()
+            && let Err(e) = self.sink.put(&self.buffer[..self.len])
+        {
+            self.failed = Some(e);
         }
         self.len = 0;
     }
@@ -82,10 +90,10 @@ impl<'a, S: Sink> Out<'a, S> {
     /// one is copied at once.
     #[inline]
     pub(crate) fn text_in(&mut self, all: &[u8], start: usize, len: usize) {
-        if len <= 16 {
-            if let Some(chunk) = all.get(start..).and_then(|t| t.first_chunk::<16>()) {
-                return self.fixed(chunk, len);
-            }
+        if len <= 16
+            && let Some(chunk) = all.get(start..).and_then(|t| t.first_chunk::<16>())
+        {
+            return self.fixed(chunk, len);
         }
         self.text(all.get(start..start + len).unwrap_or_default());
     }
@@ -95,10 +103,10 @@ impl<'a, S: Sink> Out<'a, S> {
         if text.len() > self.buffer.len() - self.len {
             self.flush();
             if text.len() > self.buffer.len() {
-                if self.failed.is_none() {
-                    if let Err(e) = self.sink.put(text) {
-                        self.failed = Some(e);
-                    }
+                if self.failed.is_none()
+                    && let Err(e) = self.sink.put(text)
+                {
+                    self.failed = Some(e);
                 }
                 return;
             }

@@ -23,7 +23,11 @@ fn check_all(entries: &[Entry], one: impl Fn(&Entry) -> Result<(), String>) {
         }
     }
     let (n, all) = (failed.len(), entries.len());
-    assert!(failed.is_empty(), "{n} of {all} files fail:\n{}", failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{n} of {all} files fail:\n{}",
+        failed.join("\n")
+    );
 }
 
 fn check_file(entry: &Entry) -> Result<(), String> {
@@ -41,7 +45,11 @@ fn check_folder(folder: &Path) {
 #[test]
 fn own_corpus_reads_and_prints() {
     let folder = own();
-    assert!(!entries(&folder).is_empty(), "no corpus at {}", folder.display());
+    assert!(
+        !entries(&folder).is_empty(),
+        "no corpus at {}",
+        folder.display()
+    );
     check_folder(&folder);
 }
 
@@ -62,6 +70,10 @@ fn broken_files_have_errors() {
     assert!(!all.is_empty(), "no broken files");
     check_all(&all, |e| {
         let parsed = ptx_parse::parse(&e.read());
-        if parsed.has_errors() { Ok(()) } else { Err(format!("no error; {}", e.message)) }
+        if parsed.has_errors() {
+            Ok(())
+        } else {
+            Err(format!("no error; {}", e.message))
+        }
     });
 }

@@ -221,9 +221,7 @@ pub(crate) fn strip(source: &[u8]) -> Bare {
 pub(crate) fn annotate(bare: &Bare, found: &[Finding]) -> Vec<u8> {
     let mut source = Vec::new();
     let mut rest = found;
-    let mut number = 0;
-    for line in lines(&bare.source).chain([&[][..]]) {
-        number += 1;
+    for (number, line) in (1..).zip(lines(&bare.source).chain([&[][..]])) {
         let count = rest.iter().take_while(|f| f.line <= number).count();
         let (here, later) = rest.split_at(count);
         rest = later;

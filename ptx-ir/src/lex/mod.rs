@@ -118,7 +118,11 @@ impl<'s> Lexer<'s> {
     /// up to there.
     pub fn new(src: &'s [u8]) -> Self {
         let most = crate::Limits::default().source_bytes;
-        Self { src: src.get(..most).unwrap_or(src), pos: 0, after_word: false }
+        Self {
+            src: src.get(..most).unwrap_or(src),
+            pos: 0,
+            after_word: false,
+        }
     }
 
     fn scan_token(&self) -> (usize, TokenKind) {
@@ -145,9 +149,7 @@ impl<'s> Lexer<'s> {
             b'#' if scan::is_line_marker(src, pos) => {
                 (scan::line_end(src, pos), TokenKind::LineMarker)
             }
-            b'#' if scan::at_line_start(src, pos) => {
-                (scan::line_end(src, pos), TokenKind::BadLine)
-            }
+            b'#' if scan::at_line_start(src, pos) => (scan::line_end(src, pos), TokenKind::BadLine),
             b'0'..=b'9' => self.number(),
             b'.' if !self.after_word && peek(src, pos + 1).is_ascii_digit() => self.number(),
             b'.' if is(peek(src, pos + 1), class::WORD) => {

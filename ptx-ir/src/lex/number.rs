@@ -115,7 +115,14 @@ fn integer_tail(src: &[u8], mut end: usize, first: usize) -> (usize, NumberKind)
     }
     let tail = scan::word_end(src, end);
     let bad = empty || tail > end;
-    (tail, if bad { NumberKind::Bad } else { NumberKind::Integer })
+    (
+        tail,
+        if bad {
+            NumberKind::Bad
+        } else {
+            NumberKind::Integer
+        },
+    )
 }
 
 /// The value of a whole literal `text`.
@@ -129,7 +136,9 @@ pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
         return Err(NumberError::Malformed);
     }
     let hex = |digits: &[u8]| {
-        digits.iter().fold(0u64, |v, &b| v << 4 | (b as char).to_digit(16).unwrap_or(0) as u64)
+        digits.iter().fold(0u64, |v, &b| {
+            v << 4 | (b as char).to_digit(16).unwrap_or(0) as u64
+        })
     };
     match kind {
         NumberKind::Bad => match text {
@@ -141,7 +150,10 @@ pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
         NumberKind::Decimal => {
             let text = core::str::from_utf8(text).map_err(|_| NumberError::Malformed)?;
             let value: f64 = text.parse().map_err(|_| NumberError::Malformed)?;
-            let zero = !text.bytes().take_while(|b| !b"eE".contains(b)).any(|b| b > b'0');
+            let zero = !text
+                .bytes()
+                .take_while(|b| !b"eE".contains(b))
+                .any(|b| b > b'0');
             if value.is_normal() || zero {
                 Ok(NumberValue::Double(value.to_bits()))
             } else {
@@ -167,7 +179,10 @@ pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
                 let digit = (b as char).to_digit(16).unwrap_or(0) as u64;
                 value = value.wrapping_mul(radix).wrapping_add(digit);
             }
-            Ok(NumberValue::Integer(value, suffix || value > i64::MAX as u64))
+            Ok(NumberValue::Integer(
+                value,
+                suffix || value > i64::MAX as u64,
+            ))
         }
     }
 }

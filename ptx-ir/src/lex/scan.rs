@@ -73,8 +73,7 @@ pub fn ident_end(src: &[u8], pos: usize) -> usize {
 #[inline]
 pub fn starts_ident(src: &[u8], pos: usize) -> bool {
     let b = peek(src, pos);
-    is(b, class::START)
-        && (b.is_ascii_alphabetic() || is(peek(src, pos + 1), class::IDENT))
+    is(b, class::START) && (b.is_ascii_alphabetic() || is(peek(src, pos + 1), class::IDENT))
 }
 
 /// The end of a run of word characters (letters, digits, underscore) from `pos`.
@@ -171,7 +170,11 @@ pub fn line_end(src: &[u8], pos: usize) -> usize {
 /// Whether `pos` is the first byte of its line that is not blank.
 pub fn at_line_start(src: &[u8], pos: usize) -> bool {
     let before = src.get(..pos).unwrap_or_default();
-    before.iter().rev().find(|&&b| b == b'\n' || !is(b, class::BLANK)).is_none_or(|&b| b == b'\n')
+    before
+        .iter()
+        .rev()
+        .find(|&&b| b == b'\n' || !is(b, class::BLANK))
+        .is_none_or(|&b| b == b'\n')
 }
 
 /// Whether the `#` at `pos` begins a line marker of the preprocessor, up to the end of its line:
@@ -179,11 +182,21 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
 pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
     let line = src.get(pos + 1..line_end(src, pos)).unwrap_or_default();
     let text = line.trim_ascii();
-    let text = text.strip_prefix(b"line").unwrap_or(text).trim_ascii_start();
+    let text = text
+        .strip_prefix(b"line")
+        .unwrap_or(text)
+        .trim_ascii_start();
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let Some(rest) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else { return false };
-    let Some(close) = rest.iter().position(|&b| b == b'"') else { return false };
-    digits > 0 && rest[close + 1..].iter().all(|&b| b.is_ascii_digit() || is(b, class::BLANK))
+    let Some(rest) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else {
+        return false;
+    };
+    let Some(close) = rest.iter().position(|&b| b == b'"') else {
+        return false;
+    };
+    digits > 0
+        && rest[close + 1..]
+            .iter()
+            .all(|&b| b.is_ascii_digit() || is(b, class::BLANK))
 }
 
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape

@@ -7,23 +7,26 @@ use ptx_parse::Parsed;
 use ptx_print::{Indent, Style};
 
 /// The styles that are tried.
-pub fn styles() -> [Style; 3] {
+pub(crate) fn styles() -> [Style; 3] {
     [Indent::Tab, Indent::Spaces(2), Indent::Spaces(4)].map(Style::with_indent)
 }
 
 /// The tokens of a text lie one behind the other, without gap, and none is empty.
-pub fn tokens_tile(source: &[u8]) {
+pub(crate) fn tokens_tile(source: &[u8]) {
     let mut at = 0;
     for token in Lexer::new(source) {
         assert_eq!(token.span.start as usize, at, "a gap before {token:?}");
-        assert!(token.span.end > token.span.start, "an empty token: {token:?}");
+        assert!(
+            token.span.end > token.span.start,
+            "an empty token: {token:?}"
+        );
         at = token.span.end as usize;
     }
     assert_eq!(at, source.len(), "bytes behind the last token");
 }
 
 /// Reading is total: the statements tile the text, and every diagnostic points into it.
-pub fn reading_is_total(source: &[u8]) -> Parsed {
+pub(crate) fn reading_is_total(source: &[u8]) -> Parsed {
     let parsed = ptx_parse::parse(source);
     if let Err(v) = tiling::check(&parsed.module) {
         panic!("bytes {}..{}: {}", v.span.start, v.span.end, v.message);
@@ -31,11 +34,17 @@ pub fn reading_is_total(source: &[u8]) -> Parsed {
     let mut last = 0;
     for d in &parsed.diagnostics {
         assert!(d.span.start <= d.span.end, "{d:?} ends before it starts");
-        assert!(d.span.end as usize <= source.len(), "{d:?} points behind the text");
+        assert!(
+            d.span.end as usize <= source.len(),
+            "{d:?} points behind the text"
+        );
         assert!(d.span.start >= last, "{d:?} is out of order");
         assert!(!d.message.is_empty(), "{d:?} says nothing");
         for label in &d.labels {
-            assert!(label.span.end as usize <= source.len(), "{d:?} has a label behind the text");
+            assert!(
+                label.span.end as usize <= source.len(),
+                "{d:?} has a label behind the text"
+            );
         }
         last = d.span.start;
     }
@@ -43,15 +52,18 @@ pub fn reading_is_total(source: &[u8]) -> Parsed {
 }
 
 /// Printing what was read gives the same bytes.
-pub fn verbatim_is_exact(source: &[u8]) -> Parsed {
+pub(crate) fn verbatim_is_exact(source: &[u8]) -> Parsed {
     let parsed = reading_is_total(source);
-    assert!(ptx_print::verbatim(&parsed.module) == source, "verbatim text differs");
+    assert!(
+        ptx_print::verbatim(&parsed.module) == source,
+        "verbatim text differs"
+    );
     parsed
 }
 
 /// The canonical text of a module without errors reads back as the same module, and printing it
 /// again changes nothing. With errors it only has to be printed at all.
-pub fn canonical_is_stable(parsed: &Parsed) {
+pub(crate) fn canonical_is_stable(parsed: &Parsed) {
     for style in styles() {
         let text = ptx_print::canonical(&parsed.module, &style);
         if parsed.has_errors() {
@@ -60,7 +72,11 @@ pub fn canonical_is_stable(parsed: &Parsed) {
         let again = verbatim_is_exact(&text);
         let show = || String::from_utf8_lossy(&text[..text.len().min(4000)]).into_owned();
         if again.has_errors() {
-            panic!("errors in canonical text: {:?}\n{}", first_error(&again), show());
+            panic!(
+                "errors in canonical text: {:?}\n{}",
+                first_error(&again),
+                show()
+            );
         }
         if let Err(difference) = compare::compare(&parsed.module, &again.module) {
             let (left, right) = (difference.left, difference.right);
@@ -81,12 +97,15 @@ pub fn canonical_is_stable(parsed: &Parsed) {
 }
 
 /// The first error of a reading.
-pub fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
-    parsed.diagnostics.iter().find(|d| d.severity == ptx_ir::Severity::Error)
+pub(crate) fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
+    parsed
+        .diagnostics
+        .iter()
+        .find(|d| d.severity == ptx_ir::Severity::Error)
 }
 
 /// All of the above.
-pub fn everything(source: &[u8]) -> Parsed {
+pub(crate) fn everything(source: &[u8]) -> Parsed {
     tokens_tile(source);
     let parsed = verbatim_is_exact(source);
     canonical_is_stable(&parsed);

@@ -4,36 +4,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A row of an `INDEX.tsv`.
-pub struct Entry {
+pub(crate) struct Entry {
     /// The file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its path in the corpus.
-    pub name: String,
+    pub(crate) name: String,
     /// What the assembler said: `ok` or `error`.
-    pub verdict: String,
+    pub(crate) verdict: String,
     /// The first message of the assembler.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl Entry {
     /// Its bytes.
-    pub fn read(&self) -> Vec<u8> {
+    pub(crate) fn read(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap_or_else(|e| panic!("{}: {e}", self.path.display()))
     }
 }
 
 /// The corpus of this repository.
-pub fn own() -> PathBuf {
+pub(crate) fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
 }
 
 /// The larger corpus, which need not be there.
-pub fn larger() -> PathBuf {
+pub(crate) fn larger() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus")
 }
 
 /// The rows of the index in `folder` whose files exist.
-pub fn entries(folder: &Path) -> Vec<Entry> {
+pub(crate) fn entries(folder: &Path) -> Vec<Entry> {
     let text = fs::read_to_string(folder.join("INDEX.tsv")).unwrap_or_default();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
@@ -59,10 +59,8 @@ pub fn entries(folder: &Path) -> Vec<Entry> {
 }
 
 /// Small valid files of this repository with at most `most` bytes, in the order of the index.
-pub fn small(most: u64) -> Vec<Entry> {
+pub(crate) fn small(most: u64) -> Vec<Entry> {
     let mut all = entries(&own());
-    all.retain(|e| {
-        e.verdict == "ok" && fs::metadata(&e.path).is_ok_and(|m| m.len() <= most)
-    });
+    all.retain(|e| e.verdict == "ok" && fs::metadata(&e.path).is_ok_and(|m| m.len() <= most));
     all
 }

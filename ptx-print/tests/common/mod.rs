@@ -1,5 +1,5 @@
 //! What the tests of this crate share.
 #![allow(dead_code)]
 
-pub mod check;
-pub mod corpus;
+pub(crate) mod check;
+pub(crate) mod corpus;

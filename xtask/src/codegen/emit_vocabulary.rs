@@ -306,10 +306,11 @@ fn emit_directives(v: &Vocabulary, out: &mut Output) -> Result<()> {
             .map(|p| format!("Place::{}", variant(p)))
             .collect();
         facts.push(format!(
-            "DirectiveFacts {{ section: {:?}, places: &[{}], ending: Ending::{}, since: {}, until: {}, target: {} }}",
+            "DirectiveFacts {{ section: {:?}, places: &[{}], ending: Ending::{}, integers: {}, since: {}, until: {}, target: {} }}",
             d.section,
             places.join(", "),
             variant(&d.ending),
+            option(d.takes.map(|(least, most)| format!("({least}, {most})"))),
             version(d.since),
             option(d.until.map(version)),
             option(target(v, d.target.as_ref(), &d.name)?),

@@ -55,6 +55,8 @@ pub(crate) struct DirectiveRow {
     pub(crate) section: String,
     pub(crate) places: Vec<String>,
     pub(crate) ending: String,
+    /// How many integers follow it, at least and at most.
+    pub(crate) takes: Option<(u8, u8)>,
     pub(crate) since: Version,
     pub(crate) target: Option<String>,
     pub(crate) until: Option<Version>,

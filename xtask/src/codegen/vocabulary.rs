@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::rows::{OptionRow, 
-    ClassRow, DirectiveRow, ModifierRow, RegisterRow, SpaceRow, TargetRow, TypeRow, Version,
-    VersionRow,
+use super::rows::{
+    ClassRow, DirectiveRow, ModifierRow, OptionRow, RegisterRow, SpaceRow, TargetRow, TypeRow,
+    Version, VersionRow,
 };
 use super::source::{Cursor, Error, Line, Pos, Result, expand};
 
@@ -354,6 +354,17 @@ impl Vocabulary {
             "semicolon" | "open" => c.word("an ending")?,
             _ => "part".to_string(),
         };
+        let takes = if c.eat_word("takes") {
+            let least = c.number("the least number of arguments")?;
+            let most = if c.eat_word("to") {
+                c.number("the greatest number of arguments")?
+            } else {
+                least
+            };
+            Some((least, most))
+        } else {
+            None
+        };
         let (since, target) = since(c)?;
         let until = if c.eat_word("until") {
             Some(c.version()?)
@@ -365,6 +376,7 @@ impl Vocabulary {
             section,
             places,
             ending,
+            takes,
             since,
             target,
             until,
