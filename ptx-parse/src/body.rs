@@ -48,6 +48,7 @@ impl Parser<'_> {
                 self.unterminated_comment();
             }
             self.trivia.comment = false;
+            self.trivia.newline = false;
             self.statement_mark = self.forward.mark();
             let start = self.pos;
             let b = self.peek();
@@ -312,7 +313,7 @@ impl Parser<'_> {
         match self.peek() {
             b'}' | b'@' => true,
             b if is(b, class::START) => {
-                self.src[self.last..self.pos].contains(&b'\n') && self.begins_instruction()
+                self.trivia.newline && self.begins_instruction()
             }
             _ => self.at_end(),
         }

@@ -187,12 +187,15 @@ impl<'s> Parser<'s> {
     /// Skips white space and comments.
     #[inline(always)]
     pub(crate) fn blanks(&mut self) {
-        let mut b = self.peek();
-        while b == b' ' || b == b'\t' {
-            self.pos += 1;
-            b = self.peek();
+        let (src, mut pos) = (self.src, self.pos);
+        let mut b = scan::peek(src, pos);
+        while is(b, class::BLANK) {
+            self.trivia.newline |= b == b'\n';
+            pos += 1;
+            b = scan::peek(src, pos);
         }
-        if b <= b'\r' || b == b'/' || b == b'#' {
+        self.pos = pos;
+        if b == b'/' || b == b'#' {
             self.blanks_slow();
         }
     }

@@ -38,6 +38,7 @@ impl Parser<'_> {
 
     fn section_entries(&mut self, entries: &mut Vec<SectionEntry>) -> Step<()> {
         loop {
+            self.plain_lines(entries);
             self.blanks();
             match self.peek() {
                 b'}' => {
@@ -55,6 +56,25 @@ impl Parser<'_> {
             if entries.len() == entries.capacity() {
                 entries.reserve_exact((entries.len() / 2).max(256));
             }
+        }
+    }
+
+    /// Lines such as `.b8 17` of the type of the line before, which are nearly all of a section.
+    #[inline]
+    fn plain_lines(&mut self, entries: &mut Vec<SectionEntry>) {
+        let Some(SectionEntry::Int { ty, .. }) = entries.last() else { return };
+        let (ty, first) = (*ty, true);
+        let word = ty.text().as_bytes();
+        let mut rest = self.src.get(self.pos..).unwrap_or_default();
+        if let [b'\n', line @ ..] = rest {
+            rest = line;
+        }
+        while let Some([b' ', digits @ ..]) = rest.strip_prefix(word) {
+            let Some((value, tail)) = small_line(digits) else { break };
+            entries.push(SectionEntry::Int { ty, first, value });
+            rest = tail;
+            self.last = self.src.len() - tail.len() - 1;
+            self.pos = self.last + 1;
         }
     }
 
@@ -134,4 +154,19 @@ impl Parser<'_> {
             _ => self.integer_literal(start, self.pos),
         }
     }
+}
+
+/// A decimal integer of at most nine digits without zeros before it, up to its newline, and what
+/// follows that.
+#[inline]
+fn small_line(text: &[u8]) -> Option<(i32, &[u8])> {
+    let mut value = 0i32;
+    for (i, &b) in text.iter().take(10).enumerate() {
+        match b {
+            b'0'..=b'9' if i < 9 => value = value * 10 + (b - b'0') as i32,
+            b'\n' if i == 1 || (i > 1 && text[0] != b'0') => return Some((value, &text[i + 1..])),
+            _ => return None,
+        }
+    }
+    None
 }

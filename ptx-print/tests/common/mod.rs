@@ -3,3 +3,4 @@
 
 pub(crate) mod check;
 pub(crate) mod corpus;
+pub(crate) mod grammar;
