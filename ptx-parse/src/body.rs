@@ -277,7 +277,7 @@ impl Parser<'_> {
             self.push_instruction(start, mark, sig, guard);
             return Ok(());
         }
-        let mut operand = self.operand(lists)?;
+        let mut operand = self.operand(lists, true)?;
         self.blanks();
         if self.peek() == b'|' {
             operand = self.pair(operand)?;
@@ -299,7 +299,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            let operand = self.operand(lists)?;
+            let operand = self.operand(lists, false)?;
             self.scratch.push(operand);
             self.blanks();
         }

@@ -13,9 +13,9 @@ use crate::parser::{Parser, Step};
 
 impl Parser<'_> {
     /// One operand of an instruction. `lists` says whether the instruction takes argument lists in
-    /// parentheses, which otherwise open a constant expression.
+    /// parentheses, which otherwise open a constant expression; only the `first` operand can be `_`.
     #[inline]
-    pub(crate) fn operand(&mut self, lists: bool) -> Step<Operand> {
+    pub(crate) fn operand(&mut self, lists: bool, first: bool) -> Step<Operand> {
         if let Some(register) = self.numbered_name() {
             return match self.peek() {
                 b',' | b';' => Ok(register),
@@ -40,6 +40,7 @@ impl Parser<'_> {
             b'{' => self.vector(),
             b'(' if lists => self.list(),
             b'!' | b'-' => self.negated(),
+            b'_' if !first => Err(self.unexpected("an operand that has a value")),
             _ => self.element(),
         }
     }

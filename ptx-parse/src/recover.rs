@@ -17,7 +17,8 @@ impl Parser<'_> {
         let gap = &self.src[self.last..self.pos];
         let new_line = gap.contains(&b'\n');
         let begins = match self.peek() {
-            b'@' | b'}' => true,
+            b'@' => true,
+            b'}' => self.closes_block(self.pos),
             b'{' | b'.' => new_line,
             0 if self.at_end() => true,
             _ if self.at_ident() => {
@@ -33,6 +34,14 @@ impl Parser<'_> {
         let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
         self.report(d.with_help("add `;` here"));
         Ok(())
+    }
+
+    /// Whether the `}` at `at` ends a block: one that a comma or the like follows belongs to a
+    /// statement with a brace too many.
+    fn closes_block(&self, at: usize) -> bool {
+        let rest = self.src.get(at + 1..).unwrap_or_default();
+        let next = rest.iter().find(|b| !matches!(b, b' ' | b'\t'));
+        !matches!(next, Some(b',' | b';' | b'|' | b']' | b')'))
     }
 
     /// A statement of a body that begins at `start` cannot be understood.
@@ -96,7 +105,12 @@ impl Parser<'_> {
                 if fresh && self.begins_statement(token, text, at + text.len(), depth) {
                     return end;
                 }
-                if depth == 0 && matches!(text, b"{" | b"}") && !self.is_operand_brace(start, at) {
+                let ends = match text {
+                    b"{" => !self.is_operand_brace(start, at),
+                    b"}" => self.closes_block(at),
+                    _ => false,
+                };
+                if depth == 0 && ends {
                     return end;
                 }
             }
@@ -105,8 +119,8 @@ impl Parser<'_> {
             match text {
                 b";" => return end,
                 b"{" => depth += 1,
-                b"}" if depth == 0 => return end,
-                b"}" => depth -= 1,
+                b"}" if at == start => return end,
+                b"}" => depth = depth.saturating_sub(1),
                 _ => {}
             }
         }
@@ -115,9 +129,6 @@ impl Parser<'_> {
 
     /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block.
     fn is_operand_brace(&self, start: usize, at: usize) -> bool {
-        if self.src[at] != b'{' {
-            return false;
-        }
         let before = self.src[start..at]
             .iter()
             .rev()

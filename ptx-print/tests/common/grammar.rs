@@ -443,15 +443,17 @@ fn function(i: usize) -> BoxedStrategy<Tokens> {
 }
 
 fn section() -> BoxedStrategy<Tokens> {
-    let datum = prop_oneof![
+    let number = prop_oneof![
         3 => (0u32..256).prop_map(|n| t(&n.to_string())),
         1 => (0u32..256).prop_map(|n| t(&format!("0x{n:x}"))),
         1 => (1u32..128).prop_map(|n| t(&format!("- {n}"))),
-        1 => one_of(&["$L__a", "$L__a + 4", "$L__b - $L__a", ".debug_str", ".debug_str + 7", "kernel0"]),
+        1 => any::<u64>().prop_map(|n| t(&format!("{n}U"))),
     ];
+    let place = one_of(&["$L__a", "$L__a + 4", "$L__b - $L__a", ".debug_str", ".debug_str + 7", "kernel0"]);
     let line = prop_oneof![
-        5 => (select(&[".b8", ".b16", ".b32", ".b64"][..]), prop::collection::vec(datum, 1..20))
+        5 => (select(&[".b8", ".b16", ".b32", ".b64"][..]), prop::collection::vec(number, 1..20))
             .prop_map(|(ty, d)| t(ty).then(joined(d, ","))),
+        2 => (select(&[".b32", ".b64"][..]), place).prop_map(|(ty, d)| t(ty).then(d)),
         1 => one_of(&["$L__a :", "here :"]),
     ];
     (select(&[".debug_info", ".debug_abbrev", ".debug_str"][..]), prop::collection::vec(line, 0..6))

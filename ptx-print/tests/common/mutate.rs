@@ -1,0 +1,106 @@
+//! Random damage to texts, the same for the same seed.
+
+use ptx_ir::lex::{Lexer, TokenKind};
+
+/// A small generator of random numbers (SplitMix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, or 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        if end == 0 { 0 } else { (self.next() % end as u64) as usize }
+    }
+
+    pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// Bytes that mean something to a lexer.
+const BYTES: &[u8] = b"\0\t\n\r\x0b\x0c !\"#$%&'()*+,-./0129:;<=>?@ABFU[\\]^_`abdefx{|}~\x7f\x80\xbf\xc3\xef\xff";
+
+/// Tokens of every kind.
+const TOKENS: &[&str] = &[
+    "add", "ret", "%r1", "%r01", "%r4294967296", "$L", "_", "_x", "%", "$", "WARP_SZ", "%tid", "generic", ".global",
+    ".reg", ".b32", ".v4", ".x", ".b0", ".h10", ".unified", ".entry", ".func", ".visible", ".extern", ".align", ".param", ".version",
+    ".target", ".section", ".loc", ".pragma", ".branchtargets", ".callprototype", ".file", ".alias", ".maxntid", ".noreturn",
+    ".attribute", ".managed", ".ptr", ".texref", ".shared::cluster", ".nonsense", ".", "..", "0", "1", "-1", "08", "0x", "0xFF",
+    "0b1", "1.5", ".5", "1e", "0f3F800000", "0d0000000000000000", "18446744073709551616", "1U", "\"s\"", "\"", "{", "}", "(", ")",
+    "[", "]", ",", ";", ":", "::", "=", "==", "+", "-", "*", "/", "<", ">", "<<", ">>", "!", "~", "&", "&&", "|", "||", "^", "?", "@",
+    "@@DWARF", "#", "# 1 \"f\"\n", "//", "// c\n", "/*", "*/", "/* c */", "\n", "\u{feff}", "\u{e9}", "\0", "function_name",
+    "inlined_at", "(.s64)", "<4294967295>", "<5>", "{}", "()", "[]", "[%r1+-4]", "0xFF(x)", "debug", "sm_90", "9.3", "1.0",
+];
+
+/// One random change of bytes.
+pub(crate) fn bytes(text: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(text.len() + 1);
+    match random.below(7) {
+        0 => text.insert(at, *random.pick(BYTES)),
+        1 if at < text.len() => {
+            text.remove(at);
+        }
+        2 if at < text.len() => text[at] = *random.pick(BYTES),
+        3 if at < text.len() => text[at] ^= 1 << random.below(8),
+        4 => {
+            let end = (at + random.below(40)).min(text.len());
+            text.drain(at..end);
+        }
+        5 => {
+            let end = (at + random.below(40)).min(text.len());
+            let piece = text[at..end].to_vec();
+            let to = random.below(text.len() + 1);
+            text.splice(to..to, piece);
+        }
+        _ => text.truncate(at),
+    }
+}
+
+/// One random change of tokens: drop, double, swap, replace, insert.
+pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
+    let spans: Vec<(usize, usize)> = Lexer::new(text)
+        .filter(|t| t.kind != TokenKind::Whitespace)
+        .map(|t| (t.span.start as usize, t.span.end as usize))
+        .collect();
+    if spans.is_empty() {
+        return bytes(text, random);
+    }
+    let (start, end) = *random.pick(&spans);
+    let (other, other_end) = *random.pick(&spans);
+    let piece = text[other..other_end].to_vec();
+    match random.below(7) {
+        0 => drop(text.drain(start..end)),
+        1 => {
+            let token = text[start..end].to_vec();
+            text.splice(end..end, token);
+        }
+        2 => drop(text.splice(start..end, piece)),
+        3 => drop(text.splice(start..start, piece)),
+        4 => {
+            let new = random.pick(TOKENS).bytes();
+            text.splice(start..end, new);
+        }
+        5 => {
+            let new = format!(" {} ", random.pick(TOKENS));
+            text.splice(start..start, new.into_bytes());
+        }
+        _ => {
+            // A whole stretch of tokens goes.
+            let (from, to) = (start.min(other), end.max(other_end));
+            if to - from < 400 {
+                text.drain(from..to);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Damaged texts: whatever happens to a file, reading stays total and exact, and a text that is
+//! still without errors has a stable canonical form. `PTX_TEST_CASES` asks for another number of
+//! cases a file, `PTX_TEST_SEED` for another seed.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use common::mutate::{self, Random};
+use common::{check, corpus};
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+/// Small files, valid and broken ones, the shortest first.
+fn seeds(count: usize, most: u64) -> Vec<(String, Vec<u8>)> {
+    let mut files = corpus::small(most);
+    files.extend(corpus::entries(&corpus::own()).into_iter().filter(|e| e.verdict != "ok"));
+    let mut texts: Vec<_> = files.into_iter().map(|f| (f.name.clone(), f.read())).collect();
+    texts.retain(|(_, t)| t.len() as u64 <= most);
+    texts.sort_by_key(|(name, t)| (t.len(), name.clone()));
+    let step = (texts.len() / count).max(1);
+    texts.into_iter().step_by(step).collect()
+}
+
+/// Checks a text; a failure shows the smallest part of its lines that still fails.
+fn check_text(name: &str, text: &[u8]) {
+    if holds(text) {
+        return;
+    }
+    let small = shrink(text.to_vec());
+    println!("damaged {name}, made smaller:\n{}\n{small:?}", String::from_utf8_lossy(&small));
+    check::everything(&small);
+}
+
+fn holds(text: &[u8]) -> bool {
+    catch_unwind(AssertUnwindSafe(|| check::everything(text))).is_ok()
+}
+
+/// Leaves out ever smaller pieces as long as the text still fails.
+fn shrink(mut text: Vec<u8>) -> Vec<u8> {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut size = text.len() / 2;
+    while size > 0 {
+        let mut at = 0;
+        while at < text.len() {
+            let end = (at + size).min(text.len());
+            let shorter = [&text[..at], &text[end..]].concat();
+            if holds(&shorter) {
+                at += size;
+            } else {
+                text = shorter;
+            }
+        }
+        size /= 2;
+    }
+    let _ = std::panic::take_hook();
+    text
+}
+
+fn damage(cases: u64, count: usize, change: impl Fn(&mut Vec<u8>, &mut Random)) {
+    let cases = setting("PTX_TEST_CASES", cases);
+    let mut random = Random::new(setting("PTX_TEST_SEED", 1));
+    let seeds = seeds(count, 3000);
+    assert!(!seeds.is_empty(), "no small files in the corpus");
+    for (name, seed) in &seeds {
+        for _ in 0..cases {
+            let mut text = seed.clone();
+            for _ in 0..=random.below(4) {
+                change(&mut text, &mut random);
+            }
+            check_text(name, &text);
+        }
+    }
+}
+
+#[test]
+fn changed_bytes() {
+    damage(12, 120, mutate::bytes);
+}
+
+#[test]
+fn changed_tokens() {
+    damage(12, 120, mutate::tokens);
+}
+
+#[test]
+fn truncated() {
+    let mut random = Random::new(setting("PTX_TEST_SEED", 2));
+    for (name, seed) in seeds(120, 3000) {
+        for _ in 0..setting("PTX_TEST_CASES", 6) {
+            let at = random.below(seed.len() + 1);
+            check_text(&name, &seed[..at]);
+            check_text(&name, &seed[at..]);
+        }
+    }
+}
+
+#[test]
+fn put_together() {
+    let mut random = Random::new(setting("PTX_TEST_SEED", 3));
+    let seeds = seeds(120, 3000);
+    for (name, first) in &seeds {
+        for _ in 0..setting("PTX_TEST_CASES", 3) {
+            let (_, second) = random.pick(&seeds);
+            check_text(name, &[first.as_slice(), second].concat());
+            let (a, b) = (random.below(first.len() + 1), random.below(second.len() + 1));
+            check_text(name, &[&first[..a], &second[b..]].concat());
+        }
+    }
+}
