@@ -557,6 +557,7 @@ fn binary(op: Op, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError
 fn float(op: Op, x: f64, y: f64) -> Result<ConstValue, ConstError> {
     Ok(match op {
         Op::Multiply => ConstValue::double(x * y),
+        Op::Divide if y == 0.0 => return Err(ConstError::DivisionByZero),
         Op::Divide => ConstValue::double(x / y),
         Op::Add => ConstValue::double(x + y),
         Op::Subtract => ConstValue::double(x - y),

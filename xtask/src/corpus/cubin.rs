@@ -1,0 +1,195 @@
+//! The same machine code: the canonical print of a file is assembled like the file itself, and the
+//! two cubins are compared.
+//!
+//! Without line info they have to agree byte for byte: the assembler's output depends neither on
+//! folder nor on white space. Two exceptions: the symbols of variables inside functions are named
+//! after their lines, so there names may differ; with `.loc` or sections of debug information only
+//! what the device sees is compared. Modules of `.target … debug` are left out.
+
+use anyhow::Result;
+use object::{Object as _, ObjectSection as _};
+use ptx_ir::Module;
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_isa::StateSpace;
+use ptx_print::Style;
+
+use super::trivia;
+use crate::ptxas::{Assemblers, Job, Verdict};
+
+/// What came out of one file.
+pub(crate) enum Outcome {
+    /// The cubins agree to this extent.
+    Same(Extent),
+    /// They do not; the first difference.
+    Different(String),
+    /// The assembler makes no code of the file itself.
+    NotAssembled,
+    /// The assembler makes something else of the same file each time.
+    Random,
+}
+
+/// How much of two cubins is compared.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Everything,
+    /// All but the names of symbols.
+    AllButNames,
+    /// The sections with code and data.
+    Code,
+}
+
+/// The texts to compare with the original.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    Canonical,
+    /// Comments and blanks between all tokens.
+    Mangled,
+}
+
+impl Rewrite {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rewrite::Canonical => "canonical",
+            Rewrite::Mangled => "mangled",
+        }
+    }
+}
+
+/// What a text says about its lines.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Info {
+    None,
+    Lines,
+    Debug,
+}
+
+/// Compares the cubin of a file with that of its rewritten text.
+pub(crate) fn check(assemblers: &Assemblers, source: &[u8], how: Rewrite) -> Result<Outcome> {
+    let module = ptx_parse::parse(source).module;
+    let text = match how {
+        Rewrite::Canonical => ptx_print::canonical(&module, &Style::default()),
+        Rewrite::Mangled => trivia::mangle(source, trivia::Between::Names),
+    };
+    let Some((job, original)) = code(assemblers, source)? else {
+        return Ok(Outcome::NotAssembled);
+    };
+    let rewritten = assemblers.run(&text, job)?;
+    if !rewritten.accepted {
+        return Ok(Outcome::Different(format!(
+            "refused: {}",
+            rewritten.reason()
+        )));
+    }
+    let least = match info(source) {
+        Info::None if has_local_variables(&module) => Extent::AllButNames,
+        Info::None => Extent::Everything,
+        Info::Lines | Info::Debug => Extent::Code,
+    };
+    if original.cubin == rewritten.cubin {
+        return Ok(Outcome::Same(Extent::Everything));
+    }
+    let Some(what) = difference(&original.cubin, &rewritten.cubin, least) else {
+        return Ok(Outcome::Same(least));
+    };
+    // Rare, but some initialisers leave bytes of the assembler's own memory in the cubin.
+    let again = assemblers.run(source, job)?;
+    let random = difference(&original.cubin, &again.cubin, least);
+    Ok(if random.is_some() {
+        Outcome::Random
+    } else {
+        Outcome::Different(what)
+    })
+}
+
+/// Makes a cubin: with all names resolved if possible, else a relocatable one.
+fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job, Verdict)>> {
+    for job in [Job::Code, Job::Relocatable] {
+        let verdict = assemblers.run(source, job)?;
+        if verdict.accepted {
+            return Ok(Some((job, verdict)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a function holds variables that may become symbols.
+fn has_local_variables(module: &Module) -> bool {
+    let mut variables = module.bodies.values().flat_map(|b| b.vars.values());
+    variables.any(|v| {
+        matches!(
+            v.space,
+            StateSpace::Global | StateSpace::Const | StateSpace::Shared
+        )
+    })
+}
+
+/// Whether a text holds line info or is assembled for a debugger.
+pub(crate) fn info(source: &[u8]) -> Info {
+    let mut lines = false;
+    let mut in_target = false;
+    for token in Lexer::new(source).filter(|t| !t.kind.is_trivia()) {
+        let text = token.span.of(source);
+        if token.kind == TokenKind::DotWord {
+            in_target = text == b".target";
+            lines |= text == b".loc" || text == b".section";
+        } else if in_target && text == b"debug" {
+            return Info::Debug;
+        }
+    }
+    if lines { Info::Lines } else { Info::None }
+}
+
+impl Extent {
+    /// Whether a section has to be the same.
+    fn includes(self, section: &str) -> bool {
+        match self {
+            Extent::Everything => true,
+            Extent::AllButNames => !matches!(section, ".strtab" | ".symtab"),
+            Extent::Code => {
+                let prefixes = [".text.", ".nv.constant", ".nv.shared", ".nv.global"];
+                prefixes.iter().any(|p| section.starts_with(p))
+            }
+        }
+    }
+}
+
+/// The first section that differs and must not.
+fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
+    let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
+        return Some("a cubin is no ELF file".to_owned());
+    };
+    let names = |f: &object::File<'_>| -> Vec<String> {
+        let names = f
+            .sections()
+            .filter_map(|s| s.name().ok().map(str::to_owned));
+        names.filter(|n| extent.includes(n)).collect()
+    };
+    let (left_names, right_names) = (names(&a), names(&b));
+    if left_names != right_names {
+        let odd = left_names.iter().chain(&right_names);
+        let odd = odd.filter(|n| left_names.contains(n) != right_names.contains(n));
+        let odd: Vec<_> = odd.take(5).map(String::as_str).collect();
+        return Some(format!(
+            "other sections or another order: {}",
+            odd.join(", ")
+        ));
+    }
+    for name in left_names {
+        let bytes = |f: &object::File<'_>| {
+            let section = f.section_by_name(&name);
+            section.map(|s| (s.size(), s.data().unwrap_or_default().to_vec()))
+        };
+        let (Some((m, x)), Some((n, y))) = (bytes(&a), bytes(&b)) else {
+            continue;
+        };
+        if m != n {
+            return Some(format!("section {name}: {m} bytes became {n}"));
+        }
+        if let Some(at) = x.iter().zip(&y).position(|(a, b)| a != b) {
+            return Some(format!(
+                "section {name}: byte {at:#x} of {m:#x} is the first to differ"
+            ));
+        }
+    }
+    (extent == Extent::Everything && left != right).then(|| "headers".to_owned())
+}

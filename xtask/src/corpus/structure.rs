@@ -1,0 +1,120 @@
+//! What every file has to survive without an assembler: byte accounting, both printers, the same
+//! structure after each way of rewriting it, and diagnostics where the assembler has them.
+
+use std::collections::BTreeSet;
+
+use ptx_ir::{LineIndex, Module, Severity, compare, tiling};
+use ptx_parse::Parsed;
+use ptx_print::Style;
+
+use super::files::Entry;
+use super::trivia;
+
+/// What came out of one file.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// What is wrong, one line each.
+    pub(crate) failures: Vec<String>,
+    /// The assembler refuses the file and the parser has nothing to say.
+    pub(crate) silent: bool,
+    /// The parser's errors stand on the line the assembler names.
+    pub(crate) same_line: bool,
+    /// The file was also read with comments between all its tokens.
+    pub(crate) mangled: bool,
+}
+
+/// Checks one file. `mangle`: also with trivia between all tokens.
+pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
+    let mut outcome = Outcome::default();
+    let parsed = ptx_parse::parse(source);
+    let module = &parsed.module;
+    if let Err(v) = tiling::check(module) {
+        outcome.failures.push(format!(
+            "tiling: {}: {}",
+            place(source, v.span.start),
+            v.message
+        ));
+    }
+    if ptx_print::verbatim(module) != source {
+        outcome
+            .failures
+            .push("the verbatim print is not the source".to_owned());
+    }
+    canonical(module, &mut outcome.failures);
+    verdict(entry, source, &parsed, &mut outcome);
+    if mangle {
+        outcome.mangled = true;
+        let text = trivia::mangle(source, trivia::Between::All);
+        outcome
+            .failures
+            .extend(same(module, &text, "with trivia between all tokens"));
+    }
+    outcome
+}
+
+fn canonical(module: &Module, failures: &mut Vec<String>) {
+    let once = ptx_print::canonical(module, &Style::default());
+    failures.extend(same(module, &once, "printed canonically"));
+    let twice = ptx_print::canonical(&ptx_parse::parse(&once).module, &Style::default());
+    if once != twice {
+        let at = once.iter().zip(&twice).take_while(|(a, b)| a == b).count();
+        let place = place(&once, at as u32);
+        failures.push(format!(
+            "canonical is no fixed point: {place} of the first print"
+        ));
+    }
+}
+
+/// What differs between a module and another text of it.
+fn same(module: &Module, text: &[u8], how: &str) -> Option<String> {
+    let again = ptx_parse::parse(text).module;
+    let difference = compare::compare(module, &again).err()?;
+    let (left, right) = (
+        difference.left.of(module.source()),
+        difference.right.of(text),
+    );
+    Some(format!(
+        "{how}: {difference}: {}: `{}` became `{}`",
+        place(module.source(), difference.left.start),
+        excerpt(left),
+        excerpt(right)
+    ))
+}
+
+fn verdict(entry: &Entry, source: &[u8], parsed: &Parsed, outcome: &mut Outcome) {
+    let errors = || {
+        parsed
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+    };
+    if entry.accepted {
+        outcome.failures.extend(errors().take(3).map(|d| {
+            let at = place(source, d.span.start);
+            format!(
+                "an error where ptxas has none: {}: {}: {}",
+                at, d.code, d.message
+            )
+        }));
+        return;
+    }
+    outcome.silent = errors().next().is_none();
+    let lines = LineIndex::new(source);
+    let ours: BTreeSet<u32> = errors()
+        .map(|d| lines.position(d.span.start).line)
+        .collect();
+    let theirs = entry.message.strip_prefix("line ").unwrap_or_default();
+    let theirs = theirs.split([':', ';']).next().unwrap_or_default().parse();
+    outcome.same_line = theirs.is_ok_and(|line: u32| ours.contains(&line));
+}
+
+fn place(source: &[u8], offset: u32) -> String {
+    let at = LineIndex::new(source).position(offset);
+    format!("line {}, column {}", at.line, at.column)
+}
+
+fn excerpt(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let short: String = text.chars().take(100).collect();
+    short.replace('\n', "↵")
+}
