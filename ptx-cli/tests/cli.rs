@@ -549,9 +549,9 @@ fn codes_are_explained() {
     expect(&ptx(&["explain", "PTX0104"]), 0, line, "");
     expect(&ptx(&["explain", "104"]), 0, line, "");
     assert!(ptx(&["explain"]).out.contains(line));
-    let run = ptx(&["explain", "PTX0114"]);
+    let run = ptx(&["explain", "PTX0199"]);
     assert_eq!((run.status, run.out.as_str()), (2, ""));
-    assert!(run.err.contains("PTX0113"), "{}", run.err);
+    assert!(run.err.contains("PTX0114"), "{}", run.err);
     let run = ptx(&["explain", "bogus"]);
     assert_eq!(run.status, 2);
 }

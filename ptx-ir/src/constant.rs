@@ -382,8 +382,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `0f…` takes no operator: it is the whole expression, or alone in its parentheses, which make
-    /// a double of it.
+    /// `0f…` takes no operator: it is the whole expression, or alone in its parentheses.
     fn single(&self, bits: u32) -> Result<ConstValue, ConstError> {
         let mut seen = Trivia::default();
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
@@ -392,7 +391,7 @@ impl Reader<'_> {
                 Ok(NumberValue::Single(bits).into())
             }
             Some((Op::Paren, _)) if peek(self.src, next) == b')' => {
-                Ok(ConstValue::double(f32::from_bits(bits) as f64))
+                Ok(NumberValue::Single(bits).into())
             }
             _ => Err(ConstError::Types),
         }
@@ -457,7 +456,7 @@ impl Reader<'_> {
     }
 
     fn apply(&mut self, op: Op, at: u32) {
-        let right = self.values.pop().unwrap_or(ConstValue::INVALID);
+        let right = operand(self.values.pop().unwrap_or(ConstValue::INVALID));
         let result = match op {
             Op::Plus | Op::Minus | Op::Not | Op::Complement | Op::CastSigned | Op::CastUnsigned => {
                 unary(op, right)
@@ -468,7 +467,7 @@ impl Reader<'_> {
                 choose(condition, middle, right)
             }
             _ => {
-                let left = self.values.pop().unwrap_or(ConstValue::INVALID);
+                let left = operand(self.values.pop().unwrap_or(ConstValue::INVALID));
                 binary(op, left, right)
             }
         };
@@ -476,6 +475,15 @@ impl Reader<'_> {
         if let Err(e) = result {
             self.fail(e, Span::new(at, self.end.max(at as usize + 1) as u32));
         }
+    }
+}
+
+/// What an operator sees of a constant: the bits of a single count as those of a double, as they do
+/// for the assembler.
+fn operand(v: ConstValue) -> ConstValue {
+    match v.kind {
+        ConstKind::Single => ConstValue::new(v.bits(), ConstKind::Double),
+        _ => v,
     }
 }
 
@@ -501,8 +509,7 @@ fn choose(c: ConstValue, a: ConstValue, b: ConstValue) -> Result<ConstValue, Con
     if !(c.is_int() && a.is_int() && b.is_int()) {
         return Err(ConstError::Types);
     }
-    let chosen = if c.bits() != 0 { a } else { b };
-    Ok(ConstValue::new(chosen.bits(), usual(a, b)))
+    Ok(if c.bits() != 0 { a } else { b })
 }
 
 /// The usual conversion: unsigned as soon as one side is.
@@ -531,14 +538,15 @@ fn binary(op: Op, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError
         Op::Divide | Op::Remainder if y == 0 => return Err(ConstError::DivisionByZero),
         Op::Divide if unsigned => ConstValue::new(x / y, kind),
         Op::Divide => ConstValue::new(sx.wrapping_div(sy) as u64, kind),
-        Op::Remainder => ConstValue::new(x % y, ConstKind::Signed),
+        Op::Remainder => ConstValue::new(x % y, ConstKind::Unsigned),
         Op::Add => ConstValue::new(x.wrapping_add(y), kind),
         Op::Subtract => ConstValue::new(x.wrapping_sub(y), kind),
-        Op::ShiftLeft => ConstValue::new(if y > 63 { 0 } else { x << y }, a.kind),
+        // The count is taken modulo 64.
+        Op::ShiftLeft => ConstValue::new(x.wrapping_shl(y as u32), a.kind),
         Op::ShiftRight if a.kind == ConstKind::Signed => {
-            ConstValue::new((sx >> y.min(63)) as u64, a.kind)
+            ConstValue::new(sx.wrapping_shr(y as u32) as u64, a.kind)
         }
-        Op::ShiftRight => ConstValue::new(if y > 63 { 0 } else { x >> y }, a.kind),
+        Op::ShiftRight => ConstValue::new(x.wrapping_shr(y as u32), a.kind),
         Op::Less => ConstValue::boolean(order.is_lt()),
         Op::LessEqual => ConstValue::boolean(order.is_le()),
         Op::Greater => ConstValue::boolean(order.is_gt()),

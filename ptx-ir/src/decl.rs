@@ -158,6 +158,8 @@ pub struct Param {
     pub vector: u8,
     /// The (element) type.
     pub ty: TypeName,
+    /// Alignment as written behind the type, where the assembler takes it and ignores it.
+    pub late_align: Operand,
     /// `.ptr` and what follows it.
     pub ptr: Option<Pointer>,
     /// The name; `None` for `_`.

@@ -80,6 +80,7 @@ codes! {
     UnknownType = 111, "a type that PTX does not know";
     StraySemicolon = 112, "a `;` after a directive that takes none";
     UnknownSelector = 113, "a component that PTX does not know";
+    SplitName = 114, "a blank inside the fixed name of an instruction";
 
     UndefinedName = 201, "a name that nothing declares";
     DuplicateName = 202, "a name declared twice in one scope";

@@ -3,7 +3,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ptx_isa::{Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
+use ptx_isa::{Instruction, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 
 use crate::SigId;
 use crate::entity::{EntityId, PrimaryMap};
@@ -171,6 +171,18 @@ impl<'m> Signature<'m> {
     /// The opcode; `None` where PTX knows none of this name.
     pub fn opcode(&self) -> Option<Opcode> {
         self.opcode
+    }
+
+    /// The instruction that the opcode and the first words name, such as `cp.async.bulk`; `None` for
+    /// unknown ones.
+    pub fn instruction(&self) -> Option<&'static Instruction> {
+        let mut words = [Modifier::ALL[0]; 8];
+        let mut len = 0;
+        for (slot, modifier) in words.iter_mut().zip(self.modifiers()) {
+            *slot = modifier;
+            len += 1;
+        }
+        ptx_isa::find_instruction(self.opcode?, &words[..len])
     }
 
     /// The spelling of the opcode.

@@ -122,7 +122,7 @@ impl Parser<'_> {
         self.scope = ScopeId::from_index(self.body.inner_scopes.len());
         self.body.statements[open] = Statement::Open(self.scope);
         self.names.open_scope();
-        if self.names.depth() as usize == self.limits.nesting {
+        if self.names.depth() as usize == self.limits.nesting.saturating_add(1) {
             let message = format!("blocks are nested deeper than {}", self.limits.nesting);
             self.report(*self.error(Code::NestingTooDeep, start, start + 1, message));
         }
@@ -312,9 +312,7 @@ impl Parser<'_> {
     fn begins_next(&self) -> bool {
         match self.peek() {
             b'}' | b'@' => true,
-            b if is(b, class::START) => {
-                self.trivia.newline && self.begins_instruction()
-            }
+            b if is(b, class::START) => self.trivia.newline && self.begins_instruction(),
             _ => self.at_end(),
         }
     }

@@ -4,8 +4,8 @@ use alloc::format;
 use ptx_ir::lex::Lexer;
 use ptx_ir::{
     Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item,
-    NameId, Origin, Param, Pointer, ScopeId, Span, Statement, Symbol, SymbolId, SymbolKind,
-    TableRange, TypeName, Var,
+    NameId, Operand, Origin, Param, Pointer, ScopeId, Span, Statement, Symbol, SymbolId,
+    SymbolKind, TableRange, TypeName, Var,
 };
 use ptx_isa::{Directive, Place, StateSpace, TypeKind};
 
@@ -333,6 +333,7 @@ impl Parser<'_> {
     fn param(&mut self) -> Step<Param> {
         let mut s = Specifiers::EMPTY;
         let mut ptr = None;
+        let mut late_align = Operand::Absent;
         self.blanks();
         while self.peek() == b'.' {
             match self.directive_here() {
@@ -343,6 +344,10 @@ impl Parser<'_> {
                 Some(Directive::Ptr) => {
                     self.take(Directive::Ptr.text().len());
                     ptr = Some(self.pointer()?);
+                }
+                Some(Directive::Align) if s.ty.is_some() => {
+                    self.take(Directive::Align.text().len());
+                    late_align = self.integer()?;
                 }
                 _ => self.specifier(&mut s)?,
             }
@@ -374,6 +379,7 @@ impl Parser<'_> {
             align: s.align,
             vector: s.vector,
             ty,
+            late_align,
             ptr,
             name,
             binding,
@@ -407,7 +413,7 @@ impl Parser<'_> {
         let mut pointer = Pointer {
             space: None,
             opaque: None,
-            align: ptx_ir::Operand::Absent,
+            align: Operand::Absent,
         };
         while let Some(word) = self.dot_word() {
             if let Some(found) = space(word) {

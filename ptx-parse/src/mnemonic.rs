@@ -154,18 +154,34 @@ impl Parser<'_> {
         });
     }
 
-    /// A mnemonic with blanks before some of its dots: they are joined.
+    /// A mnemonic with blanks before some of its dots: they are joined. The words of an instruction's
+    /// name cannot be set apart, others can.
     #[cold]
     fn spaced_mnemonic(&mut self, start: usize, end: usize) -> Step<SigId> {
         let mut text = self.src[start..end].to_vec();
+        let mut apart = None;
         while let Some(word) = self.dot_word() {
+            if self.pos > self.last {
+                apart.get_or_insert(text.len());
+            }
             text.extend_from_slice(word);
             self.take(word.len());
         }
         if self.peek() == b'.' {
             return Err(self.unexpected("a modifier"));
         }
-        Ok(self.module.signatures.intern(&text))
+        let sig = self.module.signatures.intern(&text);
+        let signature = self.module.signatures.get(sig);
+        if let (Some(apart), Some(instruction)) = (apart, signature.instruction()) {
+            let mut fixed = signature.words().iter().take(instruction.words().len());
+            if fixed.any(|w| w.start as usize >= apart) {
+                let name = instruction.name();
+                let message = format!("`{name}` is one name and cannot hold a blank");
+                let d = Diagnostic::error(Code::SplitName, Span::at(start, self.last), message);
+                self.report(d.with_help(format!("write `{name}`")));
+            }
+        }
+        Ok(sig)
     }
 
     /// Reports the words of a mnemonic that PTX does not know.

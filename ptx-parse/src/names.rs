@@ -230,10 +230,15 @@ impl Names {
         }
     }
 
+    /// Whether a plain name with this prefix and a number behind it may have been declared.
+    pub(crate) fn may_be_numbered(&self, key: u64) -> bool {
+        self.numbered.iter().any(|p| p.has(key))
+    }
+
     /// Makes the numbered names of a range mean something in the current scope.
     pub(crate) fn bind_range(&mut self, key: u64, name: NameId, kind: RangeKind, count: u32) {
         let (depth, ids) = (self.depth(), self.spare.pop().unwrap_or_default());
-        let contested = self.numbered.iter().any(|p| p.has(key));
+        let contested = self.may_be_numbered(key);
         let sparse = BTreeMap::new();
         self.ranges.push(Range {
             key,

@@ -124,21 +124,20 @@ impl Parser<'_> {
     /// A name that may be a member of the range, or a plain name spelled like one.
     #[inline(never)]
     fn contested_name(&mut self, index: usize, start: usize, at: usize, end: usize) -> Operand {
-        let number = self.src[at..end].iter().try_fold(0u32, |n, &b| {
-            n.checked_mul(10)?.checked_add((b - b'0') as u32)
+        // The assembler counts in 32 bits: `%r4294967297` is `%r1`.
+        let number = self.src[at..end].iter().fold(0u32, |n, &b| {
+            n.wrapping_mul(10).wrapping_add((b - b'0') as u32)
         });
         let prefix = &self.src[start..at];
         let full = self.intern(start, end);
         let plain = self.names.find(full).map(|b| b.depth);
-        let holder = number.and_then(|number| {
-            self.names.ranges_outward(index).find(|&i| {
-                let range = self.names.range(i);
-                number < range.count && self.module.name_bytes(range.name) == prefix
-            })
+        let holder = self.names.ranges_outward(index).find(|&i| {
+            let range = self.names.range(i);
+            number < range.count && self.module.name_bytes(range.name) == prefix
         });
-        match (holder, number) {
-            (Some(i), Some(n)) if plain.is_none_or(|d| d < self.names.range(i).depth) => {
-                self.member(i, n)
+        match holder {
+            Some(i) if plain.is_none_or(|d| d < self.names.range(i).depth) => {
+                self.member(i, number)
             }
             _ => self.plain_name(start, end),
         }
@@ -275,7 +274,10 @@ impl Parser<'_> {
             let at = number_start(self.src, start, end);
             if at > start {
                 let key = prefix_key(self.src, start, at - start);
-                self.check_member(key, name, start, at, end);
+                // A label may be spelled like a member of a range declared before it.
+                if !matches!(meaning, Meaning::Label { .. }) {
+                    self.check_member(key, name, start, at, end);
+                }
                 self.names.note_numbered(key);
             }
         }
@@ -291,9 +293,7 @@ impl Parser<'_> {
         let number = core::str::from_utf8(&self.src[at..end])
             .ok()
             .and_then(|d| d.parse::<u32>().ok());
-        let plain = end - at == 1 || self.src[at] != b'0';
         if range.depth == self.names.depth()
-            && plain
             && number.is_some_and(|n| n < range.count)
             && self.module.name_bytes(range.name) == &self.src[start..at]
         {
@@ -338,7 +338,42 @@ impl Parser<'_> {
                 }
             }
         }
+        if self.names.may_be_numbered(key) {
+            self.check_plain_members(name, count, start, end);
+        }
         self.names.bind_range(key, name, kind, count);
+    }
+
+    /// Reports a plain name of this scope that a range declared now has as well. The assembler looks
+    /// no further where number 0 is taken.
+    #[cold]
+    fn check_plain_members(&mut self, name: NameId, count: u32, start: usize, end: usize) {
+        let prefix = self.module.name_bytes(name);
+        let mut first = None;
+        for binding in self.names.scope_bindings() {
+            let text = self.module.name_bytes(binding.name);
+            let Some(digits) = text.strip_prefix(prefix) else {
+                continue;
+            };
+            if matches!(binding.meaning, Meaning::Label { .. }) {
+                continue;
+            }
+            if digits == b"0" {
+                return;
+            }
+            let number = core::str::from_utf8(digits)
+                .ok()
+                .and_then(|d| d.parse::<u32>().ok());
+            if !digits.starts_with(b"0") && number.is_some_and(|n| n < count) {
+                first.get_or_insert(*binding);
+            }
+        }
+        let Some(first) = first else { return };
+        let (text, at) = (self.module.name(first.name), first.at);
+        let message = format!("`{text}` is declared twice in one scope: this range has it too");
+        let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message)
+            .with_label(Span::new(at, at + text.len() as u32), "first declared here");
+        self.report(d);
     }
 
     /// A register declared by a plain name.

@@ -62,7 +62,9 @@ impl Parser<'_> {
     /// Lines such as `.b8 17` of the type of the line before, which are nearly all of a section.
     #[inline]
     fn plain_lines(&mut self, entries: &mut Vec<SectionEntry>) {
-        let Some(SectionEntry::Int { ty, .. }) = entries.last() else { return };
+        let Some(SectionEntry::Int { ty, .. }) = entries.last() else {
+            return;
+        };
         let (ty, first) = (*ty, true);
         let word = ty.text().as_bytes();
         let mut rest = self.src.get(self.pos..).unwrap_or_default();
@@ -70,7 +72,9 @@ impl Parser<'_> {
             rest = line;
         }
         while let Some([b' ', digits @ ..]) = rest.strip_prefix(word) {
-            let Some((value, tail)) = small_line(digits) else { break };
+            let Some((value, tail)) = small_line(digits) else {
+                break;
+            };
             entries.push(SectionEntry::Int { ty, first, value });
             rest = tail;
             self.last = self.src.len() - tail.len() - 1;

@@ -1,4 +1,5 @@
 //! Limits: each has an error of its own, and nothing is lost beyond it.
+#![allow(clippy::panic)]
 
 use std::sync::Arc;
 

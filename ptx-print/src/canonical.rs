@@ -187,6 +187,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         self.vector(p.vector);
         self.out.byte(b' ');
         self.ty(p.ty);
+        self.align(pool, p.late_align);
         if let Some(pointer) = p.ptr {
             self.out.byte(b' ');
             self.word(Directive::Ptr.text());

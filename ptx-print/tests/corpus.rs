@@ -90,7 +90,10 @@ const READING: &[&str] = &[
 ];
 
 /// Refused by the grammar of the assembler, but a rule of one directive.
-const NOT_READING: &[&str] = &["broken/func_entry_result.ptx", "broken/func_maxntid_four.ptx"];
+const NOT_READING: &[&str] = &[
+    "broken/func_entry_result.ptx",
+    "broken/func_maxntid_four.ptx",
+];
 
 #[test]
 fn broken_files_have_errors() {
@@ -99,9 +102,17 @@ fn broken_files_have_errors() {
     all.retain(|e| {
         READING.iter().any(|m| e.message.contains(m)) && !NOT_READING.contains(&e.name.as_str())
     });
-    assert!(all.len() > 80, "only {} files that reading has to refuse", all.len());
+    assert!(
+        all.len() > 80,
+        "only {} files that reading has to refuse",
+        all.len()
+    );
     check_all(&all, |e| {
         let parsed = check::everything(&e.read());
-        if parsed.has_errors() { Ok(()) } else { Err(format!("no error; {}", e.message)) }
+        if parsed.has_errors() {
+            Ok(())
+        } else {
+            Err(format!("no error; {}", e.message))
+        }
     });
 }

@@ -9,9 +9,21 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ptx_ir::compare;
 
 /// Runs a property over deterministic cases.
-fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let cases = std::env::var("PTX_TEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+fn run<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let cases = std::env::var("PTX_TEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(cases);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 4000,
+        ..Config::default()
+    };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);
     if let Err(e) = runner.run(strategy, test) {
@@ -25,7 +37,10 @@ fn no_errors(text: &str) -> Result<ptx_parse::Parsed, TestCaseError> {
         let place = d.span.start as usize;
         let around = &text.as_bytes()[place.saturating_sub(80)..(place + 60).min(text.len())];
         let around = String::from_utf8_lossy(around);
-        return Err(TestCaseError::fail(format!("{}: {} at {around:?}", d.code, d.message)));
+        return Err(TestCaseError::fail(format!(
+            "{}: {} at {around:?}",
+            d.code, d.message
+        )));
     }
     Ok(parsed)
 }

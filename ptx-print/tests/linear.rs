@@ -27,20 +27,53 @@ fn kernel(statements: &str) -> String {
 /// Texts of `n` parts each.
 fn texts(n: usize) -> Vec<(&'static str, String)> {
     vec![
-        ("instructions", kernel(&many(n, |i| format!("add.s32 %r{}, %r1, {i};\n", i % 100)))),
+        (
+            "instructions",
+            kernel(&many(n, |i| format!("add.s32 %r{}, %r1, {i};\n", i % 100))),
+        ),
         ("labels", kernel(&many(n, |i| format!("L{i}: bra L{i};\n")))),
-        ("forward labels", kernel(&many(n, |i| format!("bra L{i};\nL{i}:\n")))),
-        ("registers", kernel(&many(n, |i| format!(".reg .b32 x{i};\n")))),
+        (
+            "forward labels",
+            kernel(&many(n, |i| format!("bra L{i};\nL{i}:\n"))),
+        ),
+        (
+            "registers",
+            kernel(&many(n, |i| format!(".reg .b32 x{i};\n"))),
+        ),
         ("blocks", kernel(&"{ }\n".repeat(n))),
-        ("shadowing ranges", kernel(&"{ .reg .b32 %r<5>; mov.u32 %r50, %r4; }\n".repeat(n))),
-        ("comments", kernel(&"// c\n/* d */ add.s32 /* e */ %r1, %r2, 3; // f\n".repeat(n))),
+        (
+            "shadowing ranges",
+            kernel(&"{ .reg .b32 %r<5>; mov.u32 %r50, %r4; }\n".repeat(n)),
+        ),
+        (
+            "comments",
+            kernel(&"// c\n/* d */ add.s32 /* e */ %r1, %r2, 3; // f\n".repeat(n)),
+        ),
         ("errors", kernel(&"nonsense %r1;\n".repeat(n))),
-        ("undefined names", kernel(&many(n, |i| format!("mov.u32 a{i}, 1;\n")))),
-        ("functions", HEADER.to_string() + &many(n, |i| format!(".func f{i}() {{ ret; }}\n"))),
-        ("variables", HEADER.to_string() + &many(n, |i| format!(".global .b32 g{i}[4] = {{1, {i}}};\n"))),
-        ("initialiser", format!("{HEADER}.global .b32 g[] = {{{}1}};\n", "1, ".repeat(n))),
-        ("expression", format!("{HEADER}.global .b32 g = {}1;\n", "1+(2)*".repeat(n))),
-        ("section", format!("{HEADER}.section .debug_x {{\n{}}}\n", ".b8 1\n".repeat(n))),
+        (
+            "undefined names",
+            kernel(&many(n, |i| format!("mov.u32 a{i}, 1;\n"))),
+        ),
+        (
+            "functions",
+            HEADER.to_string() + &many(n, |i| format!(".func f{i}() {{ ret; }}\n")),
+        ),
+        (
+            "variables",
+            HEADER.to_string() + &many(n, |i| format!(".global .b32 g{i}[4] = {{1, {i}}};\n")),
+        ),
+        (
+            "initialiser",
+            format!("{HEADER}.global .b32 g[] = {{{}1}};\n", "1, ".repeat(n)),
+        ),
+        (
+            "expression",
+            format!("{HEADER}.global .b32 g = {}1;\n", "1+(2)*".repeat(n)),
+        ),
+        (
+            "section",
+            format!("{HEADER}.section .debug_x {{\n{}}}\n", ".b8 1\n".repeat(n)),
+        ),
     ]
 }
 

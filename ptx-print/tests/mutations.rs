@@ -5,19 +5,31 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use common::mutate::{self, Random};
 use common::{check, corpus};
 
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(default)
 }
 
 /// Small files, valid and broken ones, the shortest first.
 fn seeds(count: usize, most: u64) -> Vec<(String, Vec<u8>)> {
     let mut files = corpus::small(most);
-    files.extend(corpus::entries(&corpus::own()).into_iter().filter(|e| e.verdict != "ok"));
-    let mut texts: Vec<_> = files.into_iter().map(|f| (f.name.clone(), f.read())).collect();
+    files.extend(
+        corpus::entries(&corpus::own())
+            .into_iter()
+            .filter(|e| e.verdict != "ok"),
+    );
+    let mut texts: Vec<_> = files
+        .into_iter()
+        .map(|f| (f.name.clone(), f.read()))
+        .collect();
     texts.retain(|(_, t)| t.len() as u64 <= most);
     texts.sort_by_key(|(name, t)| (t.len(), name.clone()));
     let step = (texts.len() / count).max(1);
@@ -25,13 +37,37 @@ fn seeds(count: usize, most: u64) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Checks a text; a failure shows the smallest part of its lines that still fails.
-fn check_text(name: &str, text: &[u8]) {
+fn check_text(watcher: &Sender<Vec<u8>>, name: &str, text: &[u8]) {
+    let _ = watcher.send(text.to_vec());
     if holds(text) {
         return;
     }
     let small = shrink(text.to_vec());
-    println!("damaged {name}, made smaller:\n{}\n{small:?}", String::from_utf8_lossy(&small));
+    println!(
+        "damaged {name}, made smaller:\n{}\n{small:?}",
+        String::from_utf8_lossy(&small)
+    );
     check::everything(&small);
+}
+
+/// Ends the process if the same text is at work for long: reading has to end.
+fn watcher() -> Sender<Vec<u8>> {
+    let (sender, receiver) = channel::<Vec<u8>>();
+    std::thread::spawn(move || {
+        let mut current = Vec::new();
+        loop {
+            match receiver.recv_timeout(Duration::from_secs(60)) {
+                Ok(text) => current = text,
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
+                    let text = String::from_utf8_lossy(&current);
+                    eprintln!("no end with this text:\n{text}\n{current:?}");
+                    std::process::exit(101);
+                }
+            }
+        }
+    });
+    sender
 }
 
 fn holds(text: &[u8]) -> bool {
@@ -64,13 +100,14 @@ fn damage(cases: u64, count: usize, change: impl Fn(&mut Vec<u8>, &mut Random)) 
     let mut random = Random::new(setting("PTX_TEST_SEED", 1));
     let seeds = seeds(count, 3000);
     assert!(!seeds.is_empty(), "no small files in the corpus");
+    let watcher = watcher();
     for (name, seed) in &seeds {
         for _ in 0..cases {
             let mut text = seed.clone();
             for _ in 0..=random.below(4) {
                 change(&mut text, &mut random);
             }
-            check_text(name, &text);
+            check_text(&watcher, name, &text);
         }
     }
 }
@@ -88,11 +125,12 @@ fn changed_tokens() {
 #[test]
 fn truncated() {
     let mut random = Random::new(setting("PTX_TEST_SEED", 2));
+    let watcher = watcher();
     for (name, seed) in seeds(120, 3000) {
         for _ in 0..setting("PTX_TEST_CASES", 6) {
             let at = random.below(seed.len() + 1);
-            check_text(&name, &seed[..at]);
-            check_text(&name, &seed[at..]);
+            check_text(&watcher, &name, &seed[..at]);
+            check_text(&watcher, &name, &seed[at..]);
         }
     }
 }
@@ -100,13 +138,17 @@ fn truncated() {
 #[test]
 fn put_together() {
     let mut random = Random::new(setting("PTX_TEST_SEED", 3));
+    let watcher = watcher();
     let seeds = seeds(120, 3000);
     for (name, first) in &seeds {
         for _ in 0..setting("PTX_TEST_CASES", 3) {
             let (_, second) = random.pick(&seeds);
-            check_text(name, &[first.as_slice(), second].concat());
-            let (a, b) = (random.below(first.len() + 1), random.below(second.len() + 1));
-            check_text(name, &[&first[..a], &second[b..]].concat());
+            check_text(&watcher, name, &[first.as_slice(), second].concat());
+            let (a, b) = (
+                random.below(first.len() + 1),
+                random.below(second.len() + 1),
+            );
+            check_text(&watcher, name, &[&first[..a], &second[b..]].concat());
         }
     }
 }

@@ -12,7 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let module = ptx_parse::parse(&source).module;
     for (_, function, body) in module.definitions() {
         for (id, statement) in body.statements() {
-            let Statement::Inst(inst) = statement else { continue };
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
             let inst = &body.insts[inst];
             let signature = module.signature(inst.sig);
             let load = signature.opcode() == Some(Opcode::Ld);
@@ -22,8 +24,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let bits = signature.types().next().map_or(0, |t| t.bits());
             let bytes = bits as usize / 8 * signature.vector_len() as usize;
             let line = lines.position(body.source_span(id).start).line;
-            let guarded = if inst.guard().is_some() { ", guarded" } else { "" };
-            println!("{}:{line}: {bytes} bytes{guarded}", module.name(function.name));
+            let guarded = if inst.guard().is_some() {
+                ", guarded"
+            } else {
+                ""
+            };
+            println!(
+                "{}:{line}: {bytes} bytes{guarded}",
+                module.name(function.name)
+            );
         }
     }
     Ok(())

@@ -18,7 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("  parameter {name}: {ty}");
         }
         for (_, statement) in body.statements() {
-            let Statement::Decl(decl) = statement else { continue };
+            let Statement::Decl(decl) = statement else {
+                continue;
+            };
             for declarator in body.declarations.declarators(decl) {
                 if let Binding::Register(reg) = declarator.binding {
                     let reg = &body.reg_decls[reg];

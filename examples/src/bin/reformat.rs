@@ -14,7 +14,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = LineIndex::new(&source);
     for d in &parsed.diagnostics {
         let at = lines.position(d.span.start);
-        eprintln!("{path}:{}:{}: {}[{}]: {}", at.line, at.column, d.severity.name(), d.code, d.message);
+        eprintln!(
+            "{path}:{}:{}: {}[{}]: {}",
+            at.line,
+            at.column,
+            d.severity.name(),
+            d.code,
+            d.message
+        );
     }
     if parsed.has_errors() {
         return Err("the file has errors".into());

@@ -17,7 +17,8 @@ impl std::fmt::Debug for Tokens {
 impl Tokens {
     /// Appends the words of `text`, which blanks part.
     fn words(mut self, text: &str) -> Self {
-        self.0.extend(text.split_ascii_whitespace().map(String::from));
+        self.0
+            .extend(text.split_ascii_whitespace().map(String::from));
         self
     }
 
@@ -99,18 +100,25 @@ fn expression() -> BoxedStrategy<Tokens> {
     integer()
         .prop_recursive(4, 24, 3, |inner| {
             let binary: &[&str] = &[
-                "+", "-", "*", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&", "||",
+                "+", "-", "*", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&",
+                "||",
             ];
             prop_oneof![
                 inner.clone().prop_map(|e| t("(").then(e).words(")")),
                 (select(&["-", "+", "~", "!"][..]), inner.clone()).prop_map(|(o, e)| t(o).then(e)),
-                (select(&["( .s64 )", "( .u64 )"][..]), inner.clone()).prop_map(|(o, e)| t(o).then(e)),
+                (select(&["( .s64 )", "( .u64 )"][..]), inner.clone())
+                    .prop_map(|(o, e)| t(o).then(e)),
                 (inner.clone(), select(binary), inner.clone())
                     .prop_map(|(a, o, b)| a.words(o).then(b)),
                 (inner.clone(), 1u32..50).prop_map(|(a, n)| a.words(&format!("/ {n}"))),
                 (inner.clone(), 1u32..50).prop_map(|(a, n)| a.words(&format!("% {n}"))),
-                (inner.clone(), inner.clone(), inner)
-                    .prop_map(|(a, b, c)| t("(").then(a).words("?").then(b).words(":").then(c).words(")")),
+                (inner.clone(), inner.clone(), inner).prop_map(|(a, b, c)| t("(")
+                    .then(a)
+                    .words("?")
+                    .then(b)
+                    .words(":")
+                    .then(c)
+                    .words(")")),
             ]
         })
         .boxed()
@@ -182,7 +190,13 @@ fn bracket() -> BoxedStrategy<Tokens> {
     prop_oneof![
         (variable(), vector()).prop_map(|(m, c)| t("[").then(m).words(",").then(c).words("]")),
         (variable(), variable(), vector()).prop_map(|(m, s, c)| {
-            t("[").then(m).words(",").then(s).words(",").then(c).words("]")
+            t("[")
+                .then(m)
+                .words(",")
+                .then(s)
+                .words(",")
+                .then(c)
+                .words("]")
         }),
         (variable(), register()).prop_map(|(m, c)| t("[").then(m).words(",").then(c).words("]")),
     ]
@@ -210,7 +224,6 @@ fn operand() -> BoxedStrategy<Tokens> {
         1 => bracket(),
         1 => predicate().prop_map(|p| t("!").then(p)),
         1 => register().prop_map(|r| t("-").then(r)),
-        1 => Just(t("_")),
         1 => (variable(), integer()).prop_map(|(v, n)| v.words("+").then(n)),
     ]
     .boxed()
@@ -225,7 +238,7 @@ fn mnemonic() -> BoxedStrategy<Tokens> {
             "tex.2d.v4.f32.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "vadd.s32.s32.s32.sat", "bar.sync",
             "ld.relaxed.gpu.global.L1::no_allocate.L2::128B.b32", "shfl.sync.bfly.b32", "selp.b32", "fence.acq_rel.gpu",
         ]),
-        1 => one_of(&["add .s32", "mad .lo .s32", "ld .global .nc .v4 .f32", "add .f32 .rn", "add .sat .s32", "tex .1d .v4 .f32 .f32"]),
+        1 => one_of(&["add .s32", "mad.lo .s32", "ld .global .nc .v4 .f32", "add .f32 .rn", "add .sat .s32", "tex .1d .v4 .f32 .f32"]),
     ]
     .boxed()
 }
@@ -242,6 +255,7 @@ fn guard() -> BoxedStrategy<Tokens> {
 fn instruction() -> BoxedStrategy<Tokens> {
     let first = prop_oneof![
         6 => operand().prop_map(|o| vec![o]),
+        1 => Just(vec![t("_")]),
         1 => pair().prop_map(|o| vec![o]),
         1 => Just(Vec::new()),
     ];
@@ -257,25 +271,40 @@ fn instruction() -> BoxedStrategy<Tokens> {
             m.then(joined(first, ","))
         },
     );
-    let list = || prop::collection::vec(prop_oneof![scalar(), variable(), Just(t("_"))], 0..4).prop_map(|l| t("(").then(joined(l, ",")).words(")"));
+    let list = || {
+        prop::collection::vec(prop_oneof![scalar(), variable(), Just(t("_"))], 0..4)
+            .prop_map(|l| t("(").then(joined(l, ",")).words(")"))
+    };
     let target = one_of(&["callee", "%r1", "kernel0"]);
     let call = prop_oneof![
         target.clone().prop_map(|f| t("call").then(f)),
-        (list(), target.clone(), list()).prop_map(|(r, f, a)| {
-            t("call.uni").then(r).words(",").then(f).words(",").then(a)
-        }),
+        (list(), target.clone(), list())
+            .prop_map(|(r, f, a)| { t("call.uni").then(r).words(",").then(f).words(",").then(a) }),
         (target.clone(), list()).prop_map(|(f, a)| t("call").then(f).words(",").then(a)),
         (list(), target, list()).prop_map(|(r, f, a)| {
-            t("call").then(r).words(",").then(f).words(",").then(a).words(", proto")
+            t("call")
+                .then(r)
+                .words(",")
+                .then(f)
+                .words(",")
+                .then(a)
+                .words(", proto")
         }),
     ];
-    let branch = one_of(&["bra end", "bra.uni start", "brx.idx %r1 , table", "bra $later"]);
+    let branch = one_of(&[
+        "bra end",
+        "bra.uni start",
+        "brx.idx %r1 , table",
+        "bra $later",
+    ]);
     (guard(), prop_oneof![6 => ordinary, 1 => call, 1 => branch])
         .prop_map(|(g, i)| g.then(i).words(";"))
         .boxed()
 }
 
-const TYPES: &[&str] = &[".b8", ".u16", ".s32", ".b64", ".f32", ".f64", ".f16x2", ".bf16", ".b128", ".pred", ".u64"];
+const TYPES: &[&str] = &[
+    ".b8", ".u16", ".s32", ".b64", ".f32", ".f64", ".f16x2", ".bf16", ".b128", ".pred", ".u64",
+];
 
 fn initialiser() -> BoxedStrategy<Tokens> {
     let value = prop_oneof![
@@ -298,8 +327,16 @@ fn initialiser() -> BoxedStrategy<Tokens> {
 }
 
 /// A declaration of variables named `prefix0`, `prefix1`, … in one of `spaces`.
-fn declaration(prefix: String, spaces: &'static [&'static str], linkage: bool) -> BoxedStrategy<Tokens> {
-    let linkages: &[&str] = if linkage { &["", "", "", ".visible", ".weak", ".common", ".extern"] } else { &[""] };
+fn declaration(
+    prefix: String,
+    spaces: &'static [&'static str],
+    linkage: bool,
+) -> BoxedStrategy<Tokens> {
+    let linkages: &[&str] = if linkage {
+        &["", "", "", ".visible", ".weak", ".common", ".extern"]
+    } else {
+        &[""]
+    };
     let dims = (any::<bool>(), prop::collection::vec(integer(), 0..3)).prop_map(|(open, d)| {
         let mut dims: Vec<Tokens> = d.into_iter().map(|n| t("[").then(n).words("]")).collect();
         if open {
@@ -336,10 +373,20 @@ fn declaration(prefix: String, spaces: &'static [&'static str], linkage: bool) -
 fn directive() -> BoxedStrategy<Tokens> {
     prop_oneof![
         Just(t(".loc 1 20 3")),
-        Just(t(".loc 1 20 3 , function_name $L__info_string0 , inlined_at 1 5 7")),
-        Just(t(".loc 2 1 0 , function_name .debug_str + 16 , inlined_at 1 5 7")),
+        Just(t(
+            ".loc 1 20 3 , function_name $L__info_string0 , inlined_at 1 5 7"
+        )),
+        Just(t(
+            ".loc 2 1 0 , function_name .debug_str + 16 , inlined_at 1 5 7"
+        )),
         Just(t(".pragma").token("\"nounroll\"").words(";")),
-        Just(t(".pragma").token("\"a b\"").words(",").token("\"\"").words(";")),
+        Just(
+            t(".pragma")
+                .token("\"a b\"")
+                .words(",")
+                .token("\"\"")
+                .words(";")
+        ),
     ]
     .boxed()
 }
@@ -353,9 +400,15 @@ fn statements(path: String, depth: u32) -> BoxedStrategy<Tokens> {
     let block = if depth == 0 {
         Just(t("{ }")).boxed()
     } else {
-        statements(format!("{path}i"), depth - 1).prop_map(|s| t("{").then(s).words("}")).boxed()
+        statements(format!("{path}i"), depth - 1)
+            .prop_map(|s| t("{").then(s).words("}"))
+            .boxed()
     };
-    let local = declaration(format!("local{path}_DECL"), &[".local", ".shared", ".param", ".reg"], false);
+    let local = declaration(
+        format!("local{path}_DECL"),
+        &[".local", ".shared", ".param", ".reg"],
+        false,
+    );
     let one = prop_oneof![
         10 => instruction(),
         2 => directive(),
@@ -390,7 +443,17 @@ const BODY_END: &str = "$later : table : .branchtargets start , end ; \
 
 fn parameter(i: usize, entry: bool) -> BoxedStrategy<Tokens> {
     let ptr = if entry {
-        select(&["", "", ".ptr", ".ptr .global", ".ptr .align 8", ".ptr .shared .align 16"][..]).boxed()
+        select(
+            &[
+                "",
+                "",
+                ".ptr",
+                ".ptr .global",
+                ".ptr .align 8",
+                ".ptr .shared .align 16",
+            ][..],
+        )
+        .boxed()
     } else {
         Just("").boxed()
     };
@@ -419,26 +482,55 @@ fn function(i: usize) -> BoxedStrategy<Tokens> {
         select(&["", ".visible", ".weak"][..]),
         parameters(true),
         prop::collection::vec(
-            one_of(&[".maxntid 128 , 1 , 1", ".maxnreg 32", ".minnctapersm 2", ".reqntid 0x20", ".explicitcluster", ".maxclusterrank 8"]),
+            one_of(&[
+                ".maxntid 128 , 1 , 1",
+                ".maxnreg 32",
+                ".minnctapersm 2",
+                ".reqntid 0x20",
+                ".explicitcluster",
+                ".maxclusterrank 8",
+            ]),
             0..3,
         ),
         statements(format!("f{i}"), 3),
     )
         .prop_map(move |(l, p, d, s)| {
-            t(l).words(&format!(".entry kernel{i}")).then(p).then(all(d)).words(BODY_START).then(s).words(BODY_END)
+            t(l).words(&format!(".entry kernel{i}"))
+                .then(p)
+                .then(all(d))
+                .words(BODY_START)
+                .then(s)
+                .words(BODY_END)
         });
     let func = (
         select(&["", ".visible", ".weak"][..]),
-        select(&["", "( )", "( .reg .b32 result )", "( .param .align 8 .b8 result [ 16 ] , .reg .v2 .f32 other )"][..]),
+        select(
+            &[
+                "",
+                "( )",
+                "( .reg .b32 result )",
+                "( .param .align 8 .b8 result [ 16 ] , .reg .v2 .f32 other )",
+            ][..],
+        ),
         parameters(false),
         select(&["", ".noreturn"][..]),
         statements(format!("f{i}"), 3),
     )
         .prop_map(move |(l, r, p, d, s)| {
-            t(l).words(".func").words(r).words(&format!("kernel{i}")).then(p).words(d).words(BODY_START).then(s).words(BODY_END)
+            t(l).words(".func")
+                .words(r)
+                .words(&format!("kernel{i}"))
+                .then(p)
+                .words(d)
+                .words(BODY_START)
+                .then(s)
+                .words(BODY_END)
         });
-    let forward = (parameters(false), select(&["", ".extern"][..]))
-        .prop_map(move |(p, l)| t(l).words(&format!(".func ( .param .b32 _ ) forward{i}")).then(p).words(";"));
+    let forward = (parameters(false), select(&["", ".extern"][..])).prop_map(move |(p, l)| {
+        t(l).words(&format!(".func ( .param .b32 _ ) forward{i}"))
+            .then(p)
+            .words(";")
+    });
     prop_oneof![2 => entry, 2 => func, 1 => forward].boxed()
 }
 
@@ -449,14 +541,24 @@ fn section() -> BoxedStrategy<Tokens> {
         1 => (1u32..128).prop_map(|n| t(&format!("- {n}"))),
         1 => any::<u64>().prop_map(|n| t(&format!("{n}U"))),
     ];
-    let place = one_of(&["$L__a", "$L__a + 4", "$L__b - $L__a", ".debug_str", ".debug_str + 7", "kernel0"]);
+    let place = one_of(&[
+        "$L__a",
+        "$L__a + 4",
+        "$L__b - $L__a",
+        ".debug_str",
+        ".debug_str + 7",
+        "kernel0",
+    ]);
     let line = prop_oneof![
         5 => (select(&[".b8", ".b16", ".b32", ".b64"][..]), prop::collection::vec(number, 1..20))
             .prop_map(|(ty, d)| t(ty).then(joined(d, ","))),
         2 => (select(&[".b32", ".b64"][..]), place).prop_map(|(ty, d)| t(ty).then(d)),
         1 => one_of(&["$L__a :", "here :"]),
     ];
-    (select(&[".debug_info", ".debug_abbrev", ".debug_str"][..]), prop::collection::vec(line, 0..6))
+    (
+        select(&[".debug_info", ".debug_abbrev", ".debug_str"][..]),
+        prop::collection::vec(line, 0..6),
+    )
         .prop_map(|(n, l)| t(".section").words(n).words("{").then(all(l)).words("}"))
         .boxed()
 }
@@ -497,8 +599,23 @@ pub(crate) fn module() -> BoxedStrategy<Tokens> {
 /// White space and comments between two tokens; never nothing.
 fn trivia() -> BoxedStrategy<String> {
     let piece = select(&[
-        " ", "  ", "\t", "\n", "\n\n\n", "\r\n", "\x0c", "/* c */", "/* a\n * b */", "/**/", "// c\n", "//\n", "// ; } \"\n",
-        "/* { ( \" // */", "\n# 1 \"f.cu\"\n", "\n#line 7 \"g.cu\" 2\n", "/* \u{e9}\u{4e2d} */",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\n\n\n",
+        "\r\n",
+        "\x0c",
+        "/* c */",
+        "/* a\n * b */",
+        "/**/",
+        "// c\n",
+        "//\n",
+        "// ; } \"\n",
+        "/* { ( \" // */",
+        "\n# 1 \"f.cu\"\n",
+        "\n#line 7 \"g.cu\" 2\n",
+        "/* \u{e9}\u{4e2d} */",
     ]);
     prop_oneof![
         12 => Just(String::from(" ")),
@@ -510,7 +627,9 @@ fn trivia() -> BoxedStrategy<String> {
 
 /// Whether nothing at all may stand between two tokens.
 fn may_touch(left: &str, right: &str) -> bool {
-    let (Some(l), Some(r)) = (left.bytes().last(), right.bytes().next()) else { return true };
+    let (Some(l), Some(r)) = (left.bytes().last(), right.bytes().next()) else {
+        return true;
+    };
     let wordy = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%');
     // Only marks that cannot go on a token before them or begin a longer one.
     let mark = |b: u8| matches!(b, b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}');
@@ -522,7 +641,10 @@ pub(crate) fn module_with_trivia() -> BoxedStrategy<(String, String)> {
     module()
         .prop_flat_map(|tokens| {
             let n = tokens.0.len() + 1;
-            (Just(tokens), prop::collection::vec((trivia(), any::<u8>()), n))
+            (
+                Just(tokens),
+                prop::collection::vec((trivia(), any::<u8>()), n),
+            )
         })
         .prop_map(|(tokens, gaps)| {
             let mut text = gaps[0].0.clone();

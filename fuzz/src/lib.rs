@@ -1,0 +1,99 @@
+//! What the fuzz targets promise, and a plain mutation loop for machines without libFuzzer.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+// The checks and the damage are those of the tests of `ptx-print`.
+#[path = "../../ptx-print/tests/common/check.rs"]
+#[allow(dead_code)]
+mod check;
+#[path = "../../ptx-print/tests/common/mutate.rs"]
+mod mutate;
+
+/// Longer texts are cut: depth and size have tests of their own.
+const MOST: usize = 1 << 16;
+
+fn cut(text: &[u8]) -> &[u8] {
+    &text[..text.len().min(MOST)]
+}
+
+/// Reading ends, tiles the text, and every diagnostic points into it.
+pub fn parse_total(text: &[u8]) {
+    check::tokens_tile(cut(text));
+    check::reading_is_total(cut(text));
+}
+
+/// What was read prints back byte for byte.
+pub fn roundtrip_exact(text: &[u8]) {
+    check::verbatim_is_exact(cut(text));
+}
+
+/// Canonical text is printed for every text; without errors it reads back as the same module and
+/// does not change when printed again.
+pub fn canonical_fixpoint(text: &[u8]) {
+    check::canonical_is_stable(&check::verbatim_is_exact(cut(text)));
+}
+
+/// What is done with a text; it panics where a promise is broken.
+pub type Target = fn(&[u8]);
+
+/// The target of a name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
+}
+
+/// Every target with its name.
+pub const TARGETS: [(&str, Target); 3] = [
+    ("parse_total", parse_total),
+    ("roundtrip_exact", roundtrip_exact),
+    ("canonical_fixpoint", canonical_fixpoint),
+];
+
+/// The saved texts of a target, by path.
+pub fn saved(name: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(name);
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
+        .map(|e| e.map(|e| e.path()))
+        .collect::<io::Result<_>>()?;
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|p| fs::read(&p).map(|text| (p, text)))
+        .collect()
+}
+
+/// Damages the saved texts and runs the target on the result until the time is over; gives how
+/// many texts were tried. The text at work stands in `current`, should the target not return.
+pub fn run(
+    target: Target,
+    seeds: &[Vec<u8>],
+    time: Duration,
+    seed: u64,
+    mut current: impl FnMut(&[u8]),
+) -> u64 {
+    let (start, mut random, mut tried) = (Instant::now(), mutate::Random::new(seed), 0);
+    while start.elapsed() < time && !seeds.is_empty() {
+        let mut text = random.pick(seeds).clone();
+        if random.below(4) == 0 {
+            let other = random.pick(seeds);
+            text.truncate(random.below(text.len() + 1));
+            text.extend_from_slice(&other[random.below(other.len() + 1)..]);
+        }
+        for _ in 0..=random.below(5) {
+            let change = if random.below(3) == 0 {
+                mutate::bytes
+            } else {
+                mutate::tokens
+            };
+            change(&mut text, &mut random);
+        }
+        current(&text);
+        target(&text);
+        tried += 1;
+    }
+    tried
+}
