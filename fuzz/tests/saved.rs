@@ -1,4 +1,5 @@
 //! Runs every target over its saved texts: no nightly toolchain and no libFuzzer needed.
+#![allow(clippy::expect_used)]
 
 use std::time::Duration;
 

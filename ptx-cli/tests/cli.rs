@@ -551,7 +551,7 @@ fn codes_are_explained() {
     assert!(ptx(&["explain"]).out.contains(line));
     let run = ptx(&["explain", "PTX0199"]);
     assert_eq!((run.status, run.out.as_str()), (2, ""));
-    assert!(run.err.contains("PTX0114"), "{}", run.err);
+    assert!(run.err.contains("PTX0201"), "{}", run.err);
     let run = ptx(&["explain", "bogus"]);
     assert_eq!(run.status, 2);
 }

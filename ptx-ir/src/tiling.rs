@@ -54,7 +54,8 @@ impl Walk<'_> {
     fn gap(&mut self, end: u32) -> Result<(), Violation> {
         let gap = Span::new(self.at, end);
         let bytes = gap.of(self.source);
-        match Lexer::new(bytes).find(|t| !t.kind.is_trivia()) {
+        let mut lexer = if self.at == 0 { Lexer::new(bytes) } else { Lexer::fragment(bytes) };
+        match lexer.find(|t| !t.kind.is_trivia()) {
             None => Ok(()),
             Some(token) => {
                 let message = String::from("a token between two statements");

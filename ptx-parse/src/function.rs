@@ -52,7 +52,7 @@ impl Parser<'_> {
     pub(crate) fn is_declaration(&self) -> bool {
         let rest = &self.src[self.pos..];
         let entry = Directive::Entry.text().as_bytes();
-        Lexer::new(rest)
+        Lexer::fragment(rest)
             .map(|t| t.span.of(rest))
             .find(|t| matches!(*t, b";" | b"{" | b"}") || *t == entry)
             .is_some_and(|t| t == b";")
@@ -138,7 +138,7 @@ impl Parser<'_> {
     /// Moves to the `{` or before the `;` of a header that was not understood.
     fn skip_header(&mut self, start: usize) {
         let mut end = self.pos.max(start);
-        for token in ptx_ir::lex::Lexer::new(&self.src[self.pos..]) {
+        for token in ptx_ir::lex::Lexer::fragment(&self.src[self.pos..]) {
             let text = token.span.of(&self.src[self.pos..]);
             let item = token.kind == ptx_ir::lex::TokenKind::DotWord
                 && end > start

@@ -99,7 +99,8 @@ impl Parser<'_> {
             d.code,
             Code::UnexpectedToken | Code::StrayBrace | Code::MisplacedDirective | Code::StrayByte
         );
-        if self.header == HeaderState::Empty && !self.header_reported {
+        let no_header = self.header == HeaderState::Empty && !self.header_reported;
+        if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
         } else if !(self.adrift && drifting) {
             self.report(d);

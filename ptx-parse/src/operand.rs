@@ -528,7 +528,7 @@ fn plain_decimal(text: &[u8]) -> Option<i32> {
 /// would else begin a name.
 fn join_tokens(text: &[u8]) -> Vec<u8> {
     let mut joined = Vec::with_capacity(text.len());
-    for token in Lexer::new(text).filter(|t| !t.kind.is_trivia()) {
+    for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
         let token_text = token.span.of(text);
         if token.kind == TokenKind::Punct && token_text == b"%" {
             joined.extend_from_slice(b" % ");

@@ -72,7 +72,7 @@ impl Parser<'_> {
     pub(crate) fn mentions(&mut self, start: usize, end: usize) -> ptx_ir::OperandRange {
         let mark = self.scratch.len();
         let forward = self.forward.mark();
-        for token in Lexer::new(&self.src[start..end]).filter(|t| t.kind == TokenKind::Ident) {
+        for token in Lexer::fragment(&self.src[start..end]).filter(|t| t.kind == TokenKind::Ident) {
             let (a, b) = (
                 start + token.span.start as usize,
                 start + token.span.end as usize,
@@ -89,12 +89,16 @@ impl Parser<'_> {
 
     /// Where the statement that begins at `start` ends, at least one token on: behind a `;`, before
     /// a brace that is not its own, or before a line that begins a new statement.
-    pub(crate) fn statement_end(&mut self, start: usize) -> usize {
+    pub(crate) fn statement_end(&self, start: usize) -> usize {
+        self.find_end(start).max((start + 1).min(self.src.len()))
+    }
+
+    fn find_end(&self, start: usize) -> usize {
         let src = self.src;
         let mut depth = 0usize;
         let mut end = start;
         let mut fresh = false;
-        for token in Lexer::new(&src[start..]) {
+        for token in Lexer::fragment(&src[start..]) {
             let at = start + token.span.start as usize;
             let text = token.span.of(&src[start..]);
             if token.kind.is_trivia() {
@@ -124,7 +128,7 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        end.max((start + 1).min(src.len()))
+        end
     }
 
     /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block.

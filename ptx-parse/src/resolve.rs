@@ -154,7 +154,7 @@ impl Parser<'_> {
     #[cold]
     pub(crate) fn excuse_names(&mut self, start: usize, end: usize) {
         let text = &self.src[start..end];
-        for token in Lexer::new(text).filter(|t| t.kind == TokenKind::Ident) {
+        for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
             let name = self.intern(
                 start + token.span.start as usize,
                 start + token.span.end as usize,

@@ -86,7 +86,7 @@ impl Parser<'_> {
     #[cold]
     fn closing_brace(&self) -> usize {
         let rest = &self.src[self.pos..];
-        let close = Lexer::new(rest).find(|t| t.span.of(rest) == b"}");
+        let close = Lexer::fragment(rest).find(|t| t.span.of(rest) == b"}");
         close.map_or(self.src.len(), |t| self.pos + t.span.end as usize)
     }
 

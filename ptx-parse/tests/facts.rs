@@ -1,5 +1,6 @@
 //! What names stand for: ranges of registers, scopes, labels, parameters. Each case was put to
 //! NVIDIA's assembler 13.2 as well, which accepts and refuses what is accepted and refused here.
+#![allow(clippy::expect_used)]
 
 use ptx_ir::{Body, Code, InstId, Operand, Severity, Statement};
 use ptx_parse::{Parsed, parse_str};

@@ -14,6 +14,14 @@ use crate::out::Out;
 use crate::sink::Sink;
 use crate::{Indent, Style};
 
+/// Indentation grows up to here, so that deep nesting does not grow the text with its square.
+const DEEPEST: usize = 32;
+
+/// The first gap of a file without its byte order mark, which is dropped.
+fn without_mark(gap: &[u8]) -> &[u8] {
+    gap.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(gap)
+}
+
 pub(crate) struct Printer<'m, 'o, S: Sink> {
     pub(crate) module: &'m Module,
     style: Style,
@@ -49,7 +57,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let mut last = 0;
         for (id, item) in self.module.items() {
             let span = self.module.span(id);
-            self.gap(Span::new(last, span.start).of(source), last > 0, 0);
+            let gap = Span::new(last, span.start).of(source);
+            let gap = if last == 0 { without_mark(gap) } else { gap };
+            self.gap(gap, last > 0, 0);
             if self
                 .module
                 .origins
@@ -65,7 +75,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             self.item(item, span);
             last = span.end;
         }
-        self.end_gap(Span::new(last, source.len() as u32).of(source), last > 0, 0);
+        let gap = Span::new(last, source.len() as u32).of(source);
+        let gap = if last == 0 { without_mark(gap) } else { gap };
+        self.end_gap(gap, last > 0, 0);
     }
 
     /// The last gap of a file or a body: no blank line at its end.
@@ -89,7 +101,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     #[inline(always)]
     pub(crate) fn indent(&mut self, level: usize) {
-        for _ in 0..level {
+        for _ in 0..level.min(DEEPEST) {
             match self.style.indent {
                 Indent::Tab => self.out.byte(b'\t'),
                 Indent::Spaces(n) => (0..n).for_each(|_| self.out.byte(b' ')),

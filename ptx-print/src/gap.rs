@@ -36,9 +36,9 @@ impl<S: Sink> Printer<'_, '_, S> {
         let mut open = behind;
         let mut on_statement_line = behind;
         let mut anything = behind;
-        for token in Lexer::new(gap) {
+        for token in Lexer::fragment(gap) {
             let text = token.span.of(gap);
-            if matches!(token.kind, TokenKind::Whitespace | TokenKind::ByteOrderMark) {
+            if token.kind == TokenKind::Whitespace {
                 newlines += text.iter().filter(|&&b| b == b'\n').count();
                 on_statement_line &= newlines == 0;
                 continue;
@@ -72,7 +72,7 @@ impl<S: Sink> Printer<'_, '_, S> {
     /// The comments inside a statement, each on a line of its own before it.
     #[inline(never)]
     pub(crate) fn inner_comments(&mut self, statement: &[u8], level: usize) {
-        for token in Lexer::new(statement).filter(|t| t.kind.is_trivia()) {
+        for token in Lexer::fragment(statement).filter(|t| t.kind.is_trivia()) {
             if token.kind != TokenKind::Whitespace {
                 self.indent(level);
                 self.out.text(token.span.of(statement).trim_ascii_end());

@@ -3,7 +3,7 @@
 //! # The canonical style
 //!
 //! * One statement a line; statements of a function are indented by one level (a tab, or as many
-//!   spaces as [`Style`] says), those of an inner block by one more, labels by one less.
+//!   spaces as [`Style`] says), those of an inner block by one more up to 32, labels by one less.
 //! * One blank after a mnemonic, after each comma, around `|` none, inside braces and brackets none.
 //! * Modifiers stand in the order of the manual.
 //! * The parameters of a function stand one a line; its directives too, before the `{`.

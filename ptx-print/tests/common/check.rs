@@ -1,5 +1,6 @@
 //! What holds for every text, and what holds for every text without errors. Each function panics
 //! with the reason where its promise is broken.
+#![allow(clippy::panic)]
 
 use ptx_ir::lex::Lexer;
 use ptx_ir::{compare, tiling};

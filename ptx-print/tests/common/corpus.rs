@@ -1,4 +1,5 @@
 //! Finding test files: the corpus of this repository, and a larger one beside it if there is one.
+#![allow(clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -650,7 +650,8 @@ pub(crate) fn module_with_trivia() -> BoxedStrategy<(String, String)> {
             let mut text = gaps[0].0.clone();
             let mut last = String::new();
             for (token, (gap, touch)) in tokens.0.iter().zip(&gaps[1..]) {
-                if !last.is_empty() && !(may_touch(&last, token) && touch % 3 == 0) {
+                let touching = may_touch(&last, token) && touch % 3 == 0;
+                if !(last.is_empty() || touching) {
                     text.push_str(gap);
                 }
                 text.push_str(token);
