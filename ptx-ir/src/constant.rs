@@ -331,7 +331,10 @@ impl Reader<'_> {
                 b'~' => self.push(Op::Complement, 1, nesting)?,
                 b'!' => self.push(Op::Not, 1, nesting)?,
                 b'(' => match self.cast() {
-                    Some((op, len)) => self.push(op, len, nesting)?,
+                    Some((op, len)) => {
+                        self.spaced |= len > "(.s64)".len();
+                        self.push(op, len, nesting)?;
+                    }
                     None => {
                         self.push(Op::Paren, 1, nesting)?;
                         self.depth += 1;

@@ -54,7 +54,11 @@ impl Walk<'_> {
     fn gap(&mut self, end: u32) -> Result<(), Violation> {
         let gap = Span::new(self.at, end);
         let bytes = gap.of(self.source);
-        let mut lexer = if self.at == 0 { Lexer::new(bytes) } else { Lexer::fragment(bytes) };
+        let mut lexer = if self.at == 0 {
+            Lexer::new(bytes)
+        } else {
+            Lexer::fragment(bytes)
+        };
         match lexer.find(|t| !t.kind.is_trivia()) {
             None => Ok(()),
             Some(token) => {

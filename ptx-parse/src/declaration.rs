@@ -470,18 +470,19 @@ impl Parser<'_> {
     fn initial_value(&mut self) -> Step<Operand> {
         if self.peek().is_ascii_digit() || !self.at_ident() {
             let value = self.constant()?;
-            if self.peek() <= b' ' || self.peek() == b'(' {
-                self.blanks();
-                if self.peek() == b'(' {
-                    self.take(1);
-                    let inner = if self.at_name() {
-                        self.symbol_value()?
-                    } else {
-                        self.constant()?
-                    };
-                    self.expect(b')', "`)` behind the masked value")?;
-                    return Ok(Operand::Masked(self.pool().extend(&[value, inner]).at(0)));
-                }
+            if matches!(self.peek(), b',' | b'}' | b';') {
+                return Ok(value);
+            }
+            self.blanks();
+            if self.peek() == b'(' {
+                self.take(1);
+                let inner = if self.at_name() {
+                    self.symbol_value()?
+                } else {
+                    self.constant()?
+                };
+                self.expect(b')', "`)` behind the masked value")?;
+                return Ok(Operand::Masked(self.pool().extend(&[value, inner]).at(0)));
             }
             return Ok(value);
         }

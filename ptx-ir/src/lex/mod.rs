@@ -119,7 +119,10 @@ impl<'s> Lexer<'s> {
     /// Lexes `src` from its start. Texts beyond [`Limits::source_bytes`](crate::Limits) are read
     /// up to there.
     pub fn new(src: &'s [u8]) -> Self {
-        Self { file: true, ..Self::fragment(src) }
+        Self {
+            file: true,
+            ..Self::fragment(src)
+        }
     }
 
     /// Lexes `src`, a part of a source that does not begin it: there is no byte order mark.
@@ -167,7 +170,9 @@ impl<'s> Lexer<'s> {
                 (end, true) => (end, TokenKind::String),
                 (end, false) => (end, TokenKind::BadString),
             },
-            0xEF if pos == 0 && self.file && src.starts_with(b"\xEF\xBB\xBF") => (3, TokenKind::ByteOrderMark),
+            0xEF if pos == 0 && self.file && src.starts_with(b"\xEF\xBB\xBF") => {
+                (3, TokenKind::ByteOrderMark)
+            }
             _ => match punct_len(src, pos) {
                 0 => {
                     let mut end = pos + 1;

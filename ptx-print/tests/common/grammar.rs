@@ -652,6 +652,10 @@ pub(crate) fn module_with_trivia() -> BoxedStrategy<(String, String)> {
             for (token, (gap, touch)) in tokens.0.iter().zip(&gaps[1..]) {
                 let touching = may_touch(&last, token) && touch % 3 == 0;
                 if !(last.is_empty() || touching) {
+                    // A division before a comment would open another one.
+                    if last == "/" {
+                        text.push(' ');
+                    }
                     text.push_str(gap);
                 }
                 text.push_str(token);
