@@ -1,4 +1,5 @@
 //! Each example runs on a file of the corpus and says what it should.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use std::process::Command;
 
