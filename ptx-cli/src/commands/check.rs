@@ -43,7 +43,7 @@ pub(crate) struct Args {
 enum Format {
     /// Pictures of the places
     Human,
-    /// FILE:LINE:COL: error[CODE]: message
+    /// `FILE:LINE:COL: error[CODE]: message`
     Short,
     /// One JSON object a line
     Json,
