@@ -338,10 +338,13 @@ impl Parser<'_> {
         while self.peek() == b'.' {
             match self.directive_here() {
                 // Behind the type only the pointer and the alignment are left.
-                d if s.ty.is_some() && !matches!(d, Some(Directive::Ptr | Directive::Align)) => {
+                d if s.ty.is_some()
+                    && d != Some(Directive::Align)
+                    && (d != Some(Directive::Ptr) || ptr.is_some()) =>
+                {
                     return Err(self.unexpected("the name of the parameter"));
                 }
-                Some(Directive::Ptr) => {
+                Some(Directive::Ptr) if ptr.is_none() => {
                     self.take(Directive::Ptr.text().len());
                     ptr = Some(self.pointer()?);
                 }

@@ -4,7 +4,7 @@
 //! scopes shadow outer ones. A name is settled where it is mentioned if something visible has it;
 //! only labels are found later, up to the end of their scope (see [`forward`](crate::forward)).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use ptx_ir::{LabelId, NameId, RegDeclId, RegId, SymbolId, VarId};
 
@@ -55,29 +55,14 @@ pub(crate) struct Range {
     sparse: BTreeMap<u32, u32>,
     /// Whether a plain name may be spelled like a member, and has to be looked for.
     pub(crate) contested: bool,
+    /// The range with the same key around this one, + 1.
+    outer: u32,
+    /// The nearest of them with more members, + 1.
+    larger: u32,
 }
 
 /// Numbers below this index a table; larger ones do so only where the table is half full.
 const DENSE: u32 = 1 << 16;
-
-/// A set of prefixes that may hold too much: one bit for each hash.
-#[derive(Default)]
-struct Prefixes([u64; 8]);
-
-impl Prefixes {
-    fn bit(key: u64) -> (usize, u64) {
-        let h = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55;
-        (h as usize >> 6, 1 << (h & 63))
-    }
-    fn add(&mut self, key: u64) {
-        let (word, bit) = Self::bit(key);
-        self.0[word] |= bit;
-    }
-    fn has(&self, key: u64) -> bool {
-        let (word, bit) = Self::bit(key);
-        self.0[word] & bit != 0
-    }
-}
 
 #[derive(Default)]
 pub(crate) struct Names {
@@ -86,12 +71,15 @@ pub(crate) struct Names {
     bindings: Vec<Binding>,
     /// The innermost ranges stand last.
     ranges: Vec<Range>,
+    /// By key: the innermost range, + 1.
+    by_key: BTreeMap<u64, u32>,
     /// By hash of the key: a range, + 1. A hint, checked against the range.
     hints: [u16; 32],
     /// Tables of closed ranges, to be used again.
     spare: Vec<Vec<u32>>,
-    /// Prefixes of the plain names that end in a digit, of the module and of the function.
-    numbered: [Prefixes; 2],
+    /// Keys of the plain names, other than labels, that end in a digit: of the module and of the
+    /// function.
+    numbered: [BTreeSet<(u64, NameId)>; 2],
     /// How many open ranges have a prefix too long for an exact key.
     long_ranges: u32,
     /// Open scopes: how many bindings and ranges there were before each.
@@ -157,15 +145,19 @@ impl Names {
             }
         }
         if self.ranges.len() > ranges as usize {
-            for mut range in self.ranges.drain(ranges as usize..) {
+            while self.ranges.len() > ranges as usize {
+                let Some(mut range) = self.ranges.pop() else {
+                    break;
+                };
                 self.long_ranges -= (range.key >> 56 == 0xFF) as u32;
+                self.by_key.insert(range.key, range.outer);
                 range.ids.clear();
                 self.spare.push(range.ids);
             }
             self.hints = [0; 32];
         }
         if self.scopes.is_empty() {
-            self.numbered[1] = Prefixes::default();
+            self.numbered[1].clear();
         }
     }
 
@@ -222,24 +214,41 @@ impl Names {
     }
 
     /// Notes that a plain name of the current scope ends in a number behind the prefix of `key`.
-    pub(crate) fn note_numbered(&mut self, key: u64) {
+    pub(crate) fn note_numbered(&mut self, key: u64, name: NameId) {
         let level = !self.scopes.is_empty() as usize;
-        self.numbered[level].add(key);
-        for range in self.ranges.iter_mut().filter(|r| r.key == key) {
+        self.numbered[level].insert((key, name));
+        let mut next = self.by_key.get(&key).copied().unwrap_or(0);
+        while let Some(range) = self.ranges.get_mut((next as usize).wrapping_sub(1)) {
+            if range.contested {
+                break;
+            }
             range.contested = true;
+            next = range.outer;
         }
     }
 
-    /// Whether a plain name with this prefix and a number behind it may have been declared.
-    pub(crate) fn may_be_numbered(&self, key: u64) -> bool {
-        self.numbered.iter().any(|p| p.has(key))
+    /// The plain names with this prefix and a number behind it, of the module and the function.
+    pub(crate) fn numbered(&self, key: u64) -> impl Iterator<Item = NameId> + '_ {
+        let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
+        self.numbered
+            .iter()
+            .flat_map(move |set| set.range(all.clone()))
+            .map(|&(_, name)| name)
     }
 
     /// Makes the numbered names of a range mean something in the current scope.
     pub(crate) fn bind_range(&mut self, key: u64, name: NameId, kind: RangeKind, count: u32) {
         let (depth, ids) = (self.depth(), self.spare.pop().unwrap_or_default());
-        let contested = self.may_be_numbered(key);
-        let sparse = BTreeMap::new();
+        let contested = self.numbered(key).next().is_some();
+        let index = self.ranges.len() as u32 + 1;
+        let outer = self.by_key.insert(key, index).unwrap_or(0);
+        let mut larger = outer;
+        while let Some(range) = self.ranges.get((larger as usize).wrapping_sub(1)) {
+            if range.count > count {
+                break;
+            }
+            larger = range.larger;
+        }
         self.ranges.push(Range {
             key,
             name,
@@ -247,8 +256,10 @@ impl Names {
             count,
             depth,
             ids,
-            sparse,
+            sparse: BTreeMap::new(),
             contested,
+            outer,
+            larger,
         });
         self.long_ranges += (key >> 56 == 0xFF) as u32;
         self.hints[slot(key)] = self.ranges.len().min(u16::MAX as usize) as u16;
@@ -279,17 +290,16 @@ impl Names {
 
     #[inline(never)]
     fn search_range(&mut self, key: u64) -> Option<usize> {
-        let index = self.ranges.iter().rposition(|r| r.key == key)?;
+        let index = (*self.by_key.get(&key)? as usize).checked_sub(1)?;
         self.hints[slot(key)] = (index + 1).min(u16::MAX as usize) as u16;
         Some(index)
     }
 
-    /// The ranges with the key of range `index`, from it outward.
+    /// Range `index` and, outward, those with its key that have ever more members.
     pub(crate) fn ranges_outward(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        let key = self.ranges[index].key;
-        (0..=index)
-            .rev()
-            .filter(move |&i| self.ranges[i].key == key)
+        core::iter::successors(Some(index), |&i| {
+            (self.ranges.get(i)?.larger as usize).checked_sub(1)
+        })
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Address, AddressForm, Code, Immediate, NameId, Operand, OperandRef, Selector};
+use ptx_ir::{Address, AddressForm, Code, Immediate, NameId, Operand, Selector};
 use ptx_isa::Opcode;
 
 use crate::parser::{Parser, Step};
@@ -47,24 +47,24 @@ impl Parser<'_> {
 
     /// `!p`, `-a`, or a constant with such a sign.
     fn negated(&mut self) -> Step<Operand> {
-        let negation = match self.peek() {
-            b'!' => Some(Operand::Not as fn(OperandRef) -> Operand),
-            b'-' => Some(Operand::Neg as fn(OperandRef) -> Operand),
-            _ => None,
+        let negation = if self.peek() == b'!' {
+            Operand::Not
+        } else {
+            Operand::Neg
         };
-        if let Some(negation) = negation {
-            let before = (self.pos, self.last);
-            self.take(1);
-            self.blanks();
-            if self.at_ident() {
-                let inner = self.named_element()?;
-                if !matches!(inner, Operand::Imm(_) | Operand::Small(_)) {
-                    let at = self.pool().extend(&[inner]).at(0);
-                    return Ok(negation(at));
-                }
-            }
-            (self.pos, self.last) = before;
+        let before = (self.pos, self.last);
+        self.take(1);
+        self.blanks();
+        let named = self.at_ident() && {
+            let end = scan::ident_end(self.src, self.pos);
+            !self.is_constant_name(self.pos, end)
+        };
+        if named {
+            let inner = self.named_element()?;
+            let at = self.pool().extend(&[inner]).at(0);
+            return Ok(negation(at));
         }
+        (self.pos, self.last) = before;
         self.constant()
     }
 

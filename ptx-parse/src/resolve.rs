@@ -1,6 +1,7 @@
 //! From a spelling to what it stands for, and the bookkeeping of labels mentioned before they are
 //! set.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
@@ -38,6 +39,13 @@ impl Forward {
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.mentions.truncate(mark);
     }
+}
+
+/// What a body declares, to say more of a name that nothing visible has.
+struct Known {
+    labels: BTreeMap<NameId, StmtId>,
+    ranges: BTreeMap<NameId, u32>,
+    late: BTreeSet<LabelId>,
 }
 
 /// A name that ends in a number: where the number begins.
@@ -270,15 +278,13 @@ impl Parser<'_> {
         if !unset && self.is_duplicate(name, start, end) {
             return;
         }
-        if is(self.src[end - 1], class::DIGIT) {
+        // A label may be spelled like a member of a range.
+        if !matches!(meaning, Meaning::Label { .. }) && is(self.src[end - 1], class::DIGIT) {
             let at = number_start(self.src, start, end);
             if at > start {
                 let key = prefix_key(self.src, start, at - start);
-                // A label may be spelled like a member of a range declared before it.
-                if !matches!(meaning, Meaning::Label { .. }) {
-                    self.check_member(key, name, start, at, end);
-                }
-                self.names.note_numbered(key);
+                self.check_member(key, name, start, at, end);
+                self.names.note_numbered(key, name);
             }
         }
         self.names.bind(name, meaning, start);
@@ -324,22 +330,17 @@ impl Parser<'_> {
         if let Some(index) = self.names.find_range(key) {
             let range = self.names.range(index);
             if range.depth == self.names.depth() && range.name == name {
-                let (old, text) = (range.count.min(count), self.module.name(name));
-                if old > 0 {
-                    let message = format!(
-                        "`{text}0` to `{text}{}` are declared twice in one scope",
-                        old - 1
-                    );
-                    self.report(Diagnostic::error(
-                        Code::DuplicateName,
-                        Span::at(start, end),
-                        message,
-                    ));
-                }
+                let text = self.module.name(name);
+                let message = format!("`{text}<{count}>` is declared twice in one scope");
+                self.report(Diagnostic::error(
+                    Code::DuplicateName,
+                    Span::at(start, end),
+                    message,
+                ));
             }
         }
-        if self.names.may_be_numbered(key) {
-            self.check_plain_members(name, count, start, end);
+        if self.names.numbered(key).next().is_some() {
+            self.check_plain_members(key, name, count, start, end);
         }
         self.names.bind_range(key, name, kind, count);
     }
@@ -347,17 +348,25 @@ impl Parser<'_> {
     /// Reports a plain name of this scope that a range declared now has as well. The assembler looks
     /// no further where number 0 is taken.
     #[cold]
-    fn check_plain_members(&mut self, name: NameId, count: u32, start: usize, end: usize) {
-        let prefix = self.module.name_bytes(name);
+    fn check_plain_members(
+        &mut self,
+        key: u64,
+        range: NameId,
+        count: u32,
+        start: usize,
+        end: usize,
+    ) {
+        let prefix = self.module.name_bytes(range);
         let mut first = None;
-        for binding in self.names.scope_bindings() {
-            let text = self.module.name_bytes(binding.name);
-            let Some(digits) = text.strip_prefix(prefix) else {
+        for name in self.names.numbered(key) {
+            let Some(binding) = self.names.find_here(name) else {
                 continue;
             };
-            if matches!(binding.meaning, Meaning::Label { .. }) {
-                continue;
-            }
+            let digits = self
+                .module
+                .name_bytes(name)
+                .strip_prefix(prefix)
+                .unwrap_or_default();
             if digits == b"0" {
                 return;
             }
@@ -489,37 +498,55 @@ impl Parser<'_> {
                 *id = new;
             }
         }
+        if forward.unset.is_empty() {
+            return;
+        }
+        let known = Known {
+            labels: self
+                .body
+                .labels
+                .values()
+                .map(|l| (l.name, l.stmt))
+                .collect(),
+            ranges: self
+                .body
+                .reg_decls
+                .values()
+                .filter_map(|d| Some((d.name, d.count?)))
+                .collect(),
+            late: self.late.iter().copied().collect(),
+        };
         for i in 0..forward.mentions.len() {
             let (id, at) = forward.mentions[i];
             if let Operand::Name(name) = becomes[id.index()] {
-                self.undefined(id, name, at);
+                self.undefined(&known, id, name, at);
             }
         }
     }
 
     /// Reports a name that nothing declares.
     #[cold]
-    fn undefined(&mut self, id: LabelId, name: NameId, at: u32) {
+    fn undefined(&mut self, known: &Known, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
         if !self.excused.is_empty() && self.is_excused(text) {
             return;
         }
         let span = Span::new(at, at + text.len() as u32);
-        let d = if self.late.contains(&id) {
+        let d = if known.late.contains(&id) {
             Diagnostic::error(
                 Code::LateDeclaration,
                 span,
                 format!("`{text}` is used before its declaration; only labels may be"),
             )
-        } else if let Some(label) = self.body.labels.values().find(|l| l.name == name) {
-            let place = self.body.source_span(label.stmt);
+        } else if let Some(&label) = known.labels.get(&name) {
+            let place = self.body.source_span(label);
             let d = Diagnostic::error(
                 Code::LabelOutOfScope,
                 span,
                 format!("the label `{text}` is set in another scope and cannot be named here"),
             );
             d.with_label(place, "set here")
-        } else if let Some((prefix, count)) = self.range_of(text) {
+        } else if let Some((prefix, count)) = self.range_of(known, text) {
             Diagnostic::error(
                 Code::OutsideRange,
                 span,
@@ -545,14 +572,11 @@ impl Parser<'_> {
     }
 
     /// The range of registers that `text` would belong to if its number were smaller.
-    fn range_of(&self, text: &str) -> Option<(&str, u32)> {
+    fn range_of(&self, known: &Known, text: &str) -> Option<(&str, u32)> {
         let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        let decl = self
-            .body
-            .reg_decls
-            .values()
-            .find(|d| d.count.is_some() && self.module.name(d.name) == prefix)?;
-        Some((self.module.name(decl.name), decl.count?)).filter(|_| prefix.len() < text.len())
+        let name = NameId::new(self.module.names.find(prefix.as_bytes())?);
+        let count = *known.ranges.get(&name)?;
+        (prefix.len() < text.len()).then_some((self.module.name(name), count))
     }
 
     /// The type that a dotted word names.
