@@ -1,8 +1,8 @@
 //! Mnemonics: found again by their bytes, read and learnt at their first use.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, EntityId, SigId, Span};
 use ptx_isa::{Opcode, Within};
@@ -12,10 +12,9 @@ use crate::words::{before_blank, load, low};
 
 /// The mnemonics used last, by their text of at most 24 bytes.
 pub(crate) struct MnemonicCache {
-    entries: Box<[Entry; SIZE]>,
+    /// A power of two long, at most 256.
+    entries: Vec<Entry>,
 }
-
-const SIZE: usize = 256;
 
 #[derive(Copy, Clone, Default)]
 struct Entry {
@@ -23,11 +22,18 @@ struct Entry {
     sig: u32,
 }
 
-impl Default for MnemonicCache {
-    fn default() -> Self {
+impl MnemonicCache {
+    /// Room in proportion to a source: a small one uses few mnemonics.
+    pub(crate) fn for_source(len: usize) -> Self {
+        let size = (len / 128).next_power_of_two().clamp(16, 256);
         Self {
-            entries: Box::new([Entry::default(); SIZE]),
+            entries: alloc::vec![Entry::default(); size],
         }
+    }
+
+    #[inline(always)]
+    fn slot(&self, key: &Key) -> usize {
+        key.hash() as usize & (self.entries.len() - 1)
     }
 }
 
@@ -67,10 +73,10 @@ impl Key {
     }
 
     #[inline(always)]
-    fn slot(&self) -> usize {
+    fn hash(&self) -> u64 {
         let [a, b, c] = self.words;
         let mixed = a ^ b.rotate_left(23) ^ c.rotate_left(41);
-        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % SIZE
+        mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56
     }
 }
 
@@ -79,7 +85,7 @@ impl Parser<'_> {
     #[inline(always)]
     pub(crate) fn known_mnemonic(&mut self) -> Option<SigId> {
         let key = Key::read(self.src, self.pos)?;
-        let entry = &self.mnemonics.entries[key.slot()];
+        let entry = &self.mnemonics.entries[self.mnemonics.slot(&key)];
         if entry.words != key.words || key.len == 0 {
             return None;
         }
@@ -130,7 +136,8 @@ impl Parser<'_> {
         if !self.sig_facts[sig.index()].known {
             self.unknown_words(sig, start);
         } else if let Some(key) = key.filter(|k| !joined && k.len as usize == end - start) {
-            self.mnemonics.entries[key.slot()] = Entry {
+            let slot = self.mnemonics.slot(&key);
+            self.mnemonics.entries[slot] = Entry {
                 words: key.words,
                 sig: sig.as_u32(),
             };

@@ -102,7 +102,7 @@ impl<'s> Parser<'s> {
             excused: BTreeSet::new(),
             adrift: false,
             statement_mark: 0,
-            mnemonics: MnemonicCache::default(),
+            mnemonics: MnemonicCache::for_source(src.len()),
             suggestions: BTreeMap::new(),
             sig_facts: Vec::new(),
             scratch: Vec::new(),
