@@ -12,7 +12,7 @@ use crate::render::{Report, clean, counted, tally};
 
 /// Check that printing what was read loses nothing
 ///
-/// The verbatim print must be the file, byte for byte. The canonical print must read as the same
+/// The verbatim print must be the file, byte for byte, and every byte belong to one statement or gap. The canonical print must read as the same
 /// module, and must print as itself; this is judged only for files without errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -72,6 +72,10 @@ fn round(source: &Source) -> Result<String, String> {
         ("read", &source.bytes),
         ("printed", &ptx_print::verbatim(&parsed.module)),
     )?;
+    if let Err(violation) = ptx_ir::tiling::check(&parsed.module) {
+        let at = LineIndex::new(&source.bytes).position(violation.span.start);
+        return Err(format!("{}:{}: {}", at.line, at.column, violation.message));
+    }
     let (errors, _) = tally(&parsed.diagnostics);
     if errors > 0 {
         return Ok(format!(" (verbatim; {})", counted(errors, "error")));
