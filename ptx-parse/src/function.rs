@@ -2,6 +2,7 @@
 
 use alloc::format;
 use ptx_ir::lex::Lexer;
+use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::{
     Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item,
     NameId, Operand, Origin, Param, Pointer, ScopeId, Span, Statement, Symbol, SymbolId,
@@ -152,8 +153,13 @@ impl Parser<'_> {
             if !token.kind.is_trivia() {
                 end = self.pos + token.span.end as usize;
             }
+            // A `;` inside the header, as behind a pragma, comes before the brace.
             if text == b";" {
-                break;
+                let mut seen = Trivia::default();
+                let next = scan::skip_trivia(self.src, end, &mut seen);
+                if scan::peek(self.src, next) != b'{' {
+                    break;
+                }
             }
         }
         self.pos = end;

@@ -105,6 +105,8 @@ impl Parser<'_> {
         } else if !(self.adrift && drifting) {
             self.report(d);
         }
+        // What is missing in the header is most likely this.
+        self.header_reported |= self.header < HeaderState::Target;
         self.adrift = true;
         self.scratch.clear();
         let end = self.statement_end(start);

@@ -2,7 +2,7 @@
 //! the next one.
 
 use alloc::string::String;
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Opaque, Statement};
 use ptx_isa::Directive;
@@ -36,12 +36,23 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether the `}` at `at` ends a block: one that a comma or the like follows belongs to a
-    /// statement with a brace too many.
+    /// Whether the `}` at `at` ends a block: one that is followed on its line by what goes on an
+    /// operand list, and begins no statement, is a brace too many in a statement.
     fn closes_block(&self, at: usize) -> bool {
         let rest = self.src.get(at + 1..).unwrap_or_default();
-        let next = rest.iter().find(|b| !matches!(b, b' ' | b'\t'));
-        !matches!(next, Some(b',' | b';' | b'|' | b']' | b')'))
+        let blanks = rest
+            .iter()
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
+        let next = at + 1 + blanks;
+        match scan::peek(self.src, next) {
+            b',' | b';' | b'|' | b']' | b')' => false,
+            b if is(b, class::START | class::DIGIT) => {
+                let end = scan::ident_end(self.src, next);
+                Self::is_opcode(&self.src[next..end]) || scan::peek(self.src, end) == b':'
+            }
+            _ => true,
+        }
     }
 
     /// A statement of a body that begins at `start` cannot be understood.
