@@ -232,8 +232,7 @@ impl Form {
 
     /// Whether the assembler accepts the word on this form without any effect.
     pub fn ignores(&self, modifier: Modifier) -> bool {
-        !self.accepted.contains(modifier)
-            && (modifier.is_ignored() || self.ignored.contains(modifier))
+        !self.accepted.contains(modifier) && self.ignored.contains(modifier)
     }
 
     /// Its operands.

@@ -50,6 +50,16 @@ pub enum TypeExpr {
     Hold(u8),
 }
 
+impl TypeExpr {
+    /// The slot it depends on.
+    pub const fn slot(self) -> Option<u8> {
+        match self {
+            Self::None | Self::Scalar(_) => None,
+            Self::Slot(slot) | Self::Bits(slot) | Self::Wide(slot) | Self::Hold(slot) => Some(slot),
+        }
+    }
+}
+
 /// How many elements the vector of an operand has.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -64,6 +74,9 @@ pub enum Length {
     Cases(&'static [(Cond, u16)]),
     /// As the row of a table says that matches.
     Table,
+    /// As many registers as a thread of four warps holds of the result whose shape is in the slot: 64 rows, and as many
+    /// columns as the number after the `n`.
+    Share(u8),
 }
 
 /// Where in its comma-separated place an operand stands.
@@ -161,6 +174,14 @@ marks! {
     TIED = 18;
     /// The vector may be longer than it needs to be.
     LONGER = 19;
+    /// A vector whose elements are as wide together as the type may stand for it.
+    PARTS = 20;
+    /// The brackets around the address may be missing.
+    BARE = 21;
+    /// Two half words of it or of two registers may be selected; of a result, those that are written.
+    HALVES = 22;
+    /// Four bytes of it or of two registers may be selected; of a result, those that are written.
+    BYTES = 23;
 }
 
 impl Marks {

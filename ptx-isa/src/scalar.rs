@@ -142,6 +142,11 @@ impl ScalarType {
         matches!(self.kind(), TypeKind::Signed | TypeKind::Unsigned)
     }
 
+    /// Integers, or packed integers.
+    pub fn holds_integers(self) -> bool {
+        self.is_integer() || self.element().is_some_and(Self::is_integer)
+    }
+
     /// Floating point, the short formats included; not packed ones.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), TypeKind::Float)

@@ -34,6 +34,19 @@ impl StateSpace {
         self.facts().within
     }
 
+    /// Whether an address in one may be that of a variable declared in the other: parts of parameter space are apart,
+    /// windows of shared memory are not.
+    pub fn overlaps(self, other: Self) -> bool {
+        let whole = self == self.base() || other == other.base();
+        self == other || self.base() == other.base() && (whole || self.base() == Self::Shared)
+    }
+
+    /// Whether a generic address may be that of a variable in it.
+    #[inline]
+    pub const fn is_generic(self) -> bool {
+        matches!(self.base(), Self::Global | Self::Shared | Self::Local)
+    }
+
     /// The space without its sub-qualifier.
     #[inline]
     pub const fn base(self) -> Self {

@@ -139,6 +139,22 @@ impl TargetSet {
         self.0 >> (target as u8) & 1 != 0
     }
 
+    /// The targets in both sets.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The targets in one of the sets.
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The targets outside of the set.
+    #[allow(clippy::should_implement_trait, reason = "as `and` and `or`")]
+    pub const fn not(self) -> Self {
+        Self(Self::ALL.0 & !self.0)
+    }
+
     /// The targets in the set.
     pub fn iter(self) -> impl Iterator<Item = Target> {
         Target::ALL

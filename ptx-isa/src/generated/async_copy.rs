@@ -13,118 +13,210 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.3.1",
         syntax: ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[0, 1, 2, 3, 4],
         accepted: TokenSet(5),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 16, 1),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+        }],
         notes: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     Form {
         section: "9.7.9.25.3.1",
         syntax: ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[5, 1, 2, 3, 4],
         accepted: TokenSet(8),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 16, 1),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+        }],
         notes: &[],
     },
     // cp.async .ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
         section: "9.7.9.25.3.1",
         syntax: ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[0, 1, 2, 3, 4],
         accepted: TokenSet(5),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(3, OperandTest::Present),
+                    &[Floor::new(7, 5, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+        }],
         notes: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
         section: "9.7.9.25.3.1",
         syntax: ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[5, 1, 2, 3, 4],
         accepted: TokenSet(8),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(3, OperandTest::Present),
+                    &[Floor::new(7, 5, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+        }],
         notes: &[],
     },
     // cp.async.commit_group
     Form {
         section: "9.7.9.25.3.2",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -142,10 +234,10 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.3.3",
         syntax: "N",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {
@@ -163,10 +255,10 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.3.3",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -174,22 +266,31 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+        }],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     Form {
         section: "9.7.9.25.4.1",
         syntax: ".dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[6, 7, 8, 3],
-        accepted: TokenSet(11),
+        accepted: TokenSet(12),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
@@ -197,27 +298,50 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
     Form {
         section: "9.7.9.25.4.1",
         syntax: ".dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[9, 7, 8, 10, 3],
-        accepted: TokenSet(14),
+        accepted: TokenSet(15),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
@@ -225,87 +349,149 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
     Form {
         section: "9.7.9.25.4.1",
         syntax: ".dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[9, 11, 8],
-        accepted: TokenSet(15),
+        accepted: TokenSet(16),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     Form {
         section: "9.7.9.25.4.1",
         syntax: ".dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 14],
-        accepted: TokenSet(18),
+        accepted: TokenSet(19),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
             Operand::new("byteMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     Form {
         section: "9.7.9.25.4.1",
         syntax: ".dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: true,
         slots: &[6, 7, 8, 15, 3],
-        accepted: TokenSet(20),
+        accepted: TokenSet(21),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("left", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
@@ -319,30 +505,50 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 2, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 2, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
     Form {
         section: "9.7.9.25.4.2",
         syntax: ".dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[9, 11, 8, 16, 17],
-        accepted: TokenSet(23),
-        ignored: TokenSet(24),
+        accepted: TokenSet(24),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
@@ -352,7 +558,32 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
-        tables: &[],
+        tables: &[Table {
+            columns: &[3, 4],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(26)), Cell::Words(TokenSet(27))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(28)), Cell::Words(TokenSet(29))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(30)), Cell::Words(TokenSet(31))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(32)), Cell::Words(TokenSet(33))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -360,26 +591,56 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.4.2",
         syntax: ".dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 16, 18],
-        accepted: TokenSet(26),
-        ignored: TokenSet(24),
+        accepted: TokenSet(35),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
-        tables: &[],
+        tables: &[Table {
+            columns: &[4, 5],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(26)), Cell::Words(TokenSet(36))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(28)), Cell::Words(TokenSet(37))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(30)), Cell::Words(TokenSet(31))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(32)), Cell::Words(TokenSet(38))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -387,19 +648,24 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.4.2",
         syntax: ".dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 19, 20, 21],
-        accepted: TokenSet(30),
-        ignored: TokenSet(24),
+        accepted: TokenSet(41),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -414,18 +680,21 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.4.3",
         syntax: ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[22, 7, 3],
-        accepted: TokenSet(32),
+        accepted: TokenSet(43),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).access(Access::Read),
-            Operand::new("size", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967280, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
@@ -443,10 +712,11 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[23, 6, 7, 24, 8, 25, 3],
-        accepted: TokenSet(36),
+        accepted: TokenSet(47),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .align(128),
@@ -456,14 +726,15 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(37)), 5),
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 3),
-                    (Cond::Holds(0, TokenSet(41)), 4),
-                    (Cond::Holds(0, TokenSet(42)), 5),
+                    (Cond::Holds(3, TokenSet(48)), 5),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 3),
+                    (Cond::Holds(0, TokenSet(52)), 4),
+                    (Cond::Holds(0, TokenSet(53)), 5),
                 ])),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
@@ -473,27 +744,26 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .length(Length::Cases(&[
                     (
-                        Cond::Any(&[Cond::Holds(3, TokenSet(43)), Cond::Holds(3, TokenSet(44))]),
+                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
                         2,
                     ),
-                    (Cond::Holds(0, TokenSet(40)), 1),
-                    (Cond::Holds(0, TokenSet(41)), 2),
-                    (Cond::Holds(0, TokenSet(42)), 3),
+                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(52)), 2),
+                    (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
-                .iff(Cond::Holds(3, TokenSet(45))),
+                .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(45)), Cond::Holds(0, TokenSet(46))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(37)), Cond::Holds(0, TokenSet(39))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
                 ptxas: false,
             },
             Rule {
@@ -502,14 +772,14 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(37)), Cond::Holds(3, TokenSet(43))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
                     &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(44)), Cond::Filled(5)]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(55)), Cond::Filled(5)]),
                     &[
                         Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -529,7 +799,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::OneThread,
             },
             Effect {
-                when: Cond::Holds(4, TokenSet(10)),
+                when: Cond::Holds(4, TokenSet(11)),
                 kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
@@ -542,10 +812,11 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[23, 9, 7, 24, 8, 10, 25, 3],
-        accepted: TokenSet(47),
+        accepted: TokenSet(58),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .align(128),
@@ -555,14 +826,15 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(37)), 5),
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 3),
-                    (Cond::Holds(0, TokenSet(41)), 4),
-                    (Cond::Holds(0, TokenSet(42)), 5),
+                    (Cond::Holds(3, TokenSet(48)), 5),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 3),
+                    (Cond::Holds(0, TokenSet(52)), 4),
+                    (Cond::Holds(0, TokenSet(53)), 5),
                 ])),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
@@ -572,32 +844,30 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .length(Length::Cases(&[
                     (
-                        Cond::Any(&[Cond::Holds(3, TokenSet(43)), Cond::Holds(3, TokenSet(44))]),
+                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
                         2,
                     ),
-                    (Cond::Holds(0, TokenSet(40)), 1),
-                    (Cond::Holds(0, TokenSet(41)), 2),
-                    (Cond::Holds(0, TokenSet(42)), 3),
+                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(52)), 2),
+                    (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
-                .iff(Cond::Holds(3, TokenSet(45))),
+                .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(45)), Cond::Holds(0, TokenSet(46))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(37)), Cond::Holds(0, TokenSet(39))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
                 ptxas: false,
             },
             Rule {
@@ -606,7 +876,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(37)), Cond::Holds(3, TokenSet(43))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
                     &[
                         Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -616,7 +886,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(44)), Cond::Filled(6)]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(55)), Cond::Filled(6)]),
                     &[
                         Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -636,7 +906,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::OneThread,
             },
             Effect {
-                when: Cond::Holds(4, TokenSet(10)),
+                when: Cond::Holds(4, TokenSet(11)),
                 kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
@@ -649,7 +919,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[23, 12, 11, 26, 13, 3],
-        accepted: TokenSet(49),
+        accepted: TokenSet(60),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
@@ -658,30 +928,30 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(50)), 5),
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 3),
-                    (Cond::Holds(0, TokenSet(41)), 4),
-                    (Cond::Holds(0, TokenSet(42)), 5),
+                    (Cond::Holds(3, TokenSet(61)), 5),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 3),
+                    (Cond::Holds(0, TokenSet(52)), 4),
+                    (Cond::Holds(0, TokenSet(53)), 5),
                 ])),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .align(128),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(51)), Cond::Holds(0, TokenSet(46))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(62)), Cond::Holds(0, TokenSet(57))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(50)), Cond::Holds(0, TokenSet(39))),
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(61)), Cond::Holds(0, TokenSet(50))),
                 ptxas: false,
             },
             Rule {
@@ -690,7 +960,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(50)),
+                    Cond::Holds(3, TokenSet(61)),
                     &[
                         Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -720,53 +990,130 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.5.3",
         syntax: ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[23, 12, 11, 27, 28, 13, 3],
-        accepted: TokenSet(54),
+        accepted: TokenSet(65),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr).mark(Marks::TENSORMAP),
+            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .access(Access::Read),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 3),
+                    (Cond::Holds(0, TokenSet(52)), 4),
+                    (Cond::Holds(0, TokenSet(53)), 5),
+                ])),
+            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::BARE)
+                .access(Access::Read),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(6)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(4, TokenSet(62)), Cond::Holds(0, TokenSet(57))),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.prefetch.tensor .dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
     Form {
         section: "9.7.9.25.5.4",
         syntax: ".dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[23, 22, 7, 29, 3],
-        accepted: TokenSet(55),
+        accepted: TokenSet(66),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr).mark(Marks::TENSORMAP),
+            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .access(Access::Read),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(3, TokenSet(48)), 5),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 3),
+                    (Cond::Holds(0, TokenSet(52)), 4),
+                    (Cond::Holds(0, TokenSet(53)), 5),
+                ])),
             Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16)),
+                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .length(Length::Cases(&[
+                    (
+                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
+                        2,
+                    ),
+                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(52)), 2),
+                    (Cond::Holds(0, TokenSet(53)), 3),
+                ]))
+                .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(55)),
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -775,10 +1122,10 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.6.1",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -796,10 +1143,10 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.25.6.2",
         syntax: "{.read} N",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[30],
-        accepted: TokenSet(56),
+        accepted: TokenSet(67),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {
@@ -817,16 +1164,38 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.26",
         syntax: ".mode.field1{.ss}.b1024.type [addr], new_val",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[31, 32, 33, 34, 35],
-        accepted: TokenSet(62),
-        ignored: TokenSet(6),
+        accepted: TokenSet(72),
+        ignored: TokenSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TENSORMAP),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .spaces(Spaces::Slot(2)),
             Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 3, 0x2000000, "sm_90a"),
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(74)), Cond::Holds(4, TokenSet(75))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(76)), Cond::Holds(4, TokenSet(27))),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -835,35 +1204,84 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.9.26",
         syntax: ".mode.field2{.ss}.b1024.type [addr], ord, new_val",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[31, 36, 33, 34, 35],
-        accepted: TokenSet(64),
-        ignored: TokenSet(6),
+        accepted: TokenSet(78),
+        ignored: TokenSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TENSORMAP),
-            Operand::new("ord", 1, Within::Whole, Role::Imm),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("ord", 1, Within::Whole, Role::Imm).range(0, 4, 1),
             Operand::new("new_val", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 3, 0x2000000, "sm_90a"),
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(79)), Cond::Holds(4, TokenSet(75))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Not(&Cond::Holds(1, TokenSet(79))),
+                    Cond::Holds(4, TokenSet(27)),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
     },
-    // tensormap.replace .mode.field3{.ss}.b1024.type [addr], new_val
+    // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
     Form {
         section: "9.7.9.26",
-        syntax: ".mode.field3{.ss}.b1024.type [addr], new_val",
-        complete: false,
+        syntax: ".mode.field3{.ss}.b1024.b32 [addr], new_val",
+        complete: true,
         ptxas: false,
-        slots: &[31, 37, 33, 34, 35],
-        accepted: TokenSet(66),
-        ignored: TokenSet(6),
+        slots: &[31, 37, 33, 34, 38],
+        accepted: TokenSet(81),
+        ignored: TokenSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TENSORMAP),
-            Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 3, 0x2000000, "sm_90a"),
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(82)),
+                    &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -872,29 +1290,48 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.13.15.15",
         syntax: "{.noinc}{.shared{::cta}}.b64 [addr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[38, 39, 40],
-        accepted: TokenSet(69),
+        slots: &[39, 40, 41],
+        accepted: TokenSet(84),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::MBARRIER)],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+        }],
+        notes: &["the assembler does not check where the variable lies"],
     },
     // tensormap.cp_fenceproxy .global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     Form {
         section: "9.7.13.16",
         syntax: ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[2, 41, 42, 43, 44, 45, 46],
-        accepted: TokenSet(75),
+        slots: &[2, 42, 43, 44, 45, 46, 47],
+        accepted: TokenSet(90),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr).access(Access::Read),
+            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .spaces(Spaces::Slot(0)),
+            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .spaces(Spaces::Slot(1)),
             Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -902,7 +1339,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+        ],
         notes: &[],
     },
 ];

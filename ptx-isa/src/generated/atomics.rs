@@ -13,499 +13,1685 @@ pub(crate) static FORMS: [Form; 25] = [
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 50, 3, 51],
-        accepted: TokenSet(80),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 51, 3, 52],
+        accepted: TokenSet(95),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(5, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(98)), Cond::Holds(5, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(30)), Cond::Holds(5, TokenSet(31))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(37))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
-    // atom {.sem}{.scope}{.space}.op.type d, [a], b, c
+    // atom {.sem}{.scope}{.space}.op.castype d, [a], b, c
     Form {
         section: "9.7.13.5",
-        syntax: "{.sem}{.scope}{.space}.op.type d, [a], b, c",
-        complete: false,
+        syntax: "{.sem}{.scope}{.space}.op.castype d, [a], b, c",
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 50, 51],
-        accepted: TokenSet(81),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 53, 54],
+        accepted: TokenSet(102),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.cas.b16 d, [a], b, c
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 52, 53],
-        accepted: TokenSet(84),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 55, 56],
+        accepted: TokenSet(105),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.cas.b128 d, [a], b, c
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 52, 54],
-        accepted: TokenSet(86),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 55, 57],
+        accepted: TokenSet(107),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(108)),
+                    &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 55, 3, 54],
-        accepted: TokenSet(88),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 58, 3, 57],
+        accepted: TokenSet(109),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(108)),
+                    &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 19, 20, 3, 56],
-        accepted: TokenSet(90),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 19, 20, 3, 59],
+        accepted: TokenSet(111),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 19, 20, 3, 57],
-        accepted: TokenSet(92),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 19, 20, 3, 60],
+        accepted: TokenSet(113),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffe000, "sm_60")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 19, 20, 3, 58],
-        accepted: TokenSet(94),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 19, 20, 3, 61],
+        accepted: TokenSet(115),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 49, 19, 20, 3, 59],
-        accepted: TokenSet(96),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 50, 19, 20, 3, 62],
+        accepted: TokenSet(117),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 60, 19, 3, 61, 62],
-        accepted: TokenSet(99),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 63, 19, 3, 64, 65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
+                .length(Length::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 60, 63, 20, 3, 64, 65],
-        accepted: TokenSet(102),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 63, 66, 20, 3, 67, 68],
+        accepted: TokenSet(123),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(7)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // atom {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}
     Form {
         section: "9.7.13.5",
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[47, 48, 60, 63, 20, 3, 61, 66],
-        accepted: TokenSet(104),
-        ignored: TokenSet(24),
+        slots: &[48, 49, 63, 66, 20, 3, 64, 69],
+        accepted: TokenSet(125),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(7)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
+        notes: &[
+            "bitwise operations and an exchange with a further operand: accepted by the assembler",
+        ],
     },
     // red {.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 49, 68, 3, 51],
-        accepted: TokenSet(106),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 50, 71, 3, 52],
+        accepted: TokenSet(127),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(5, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(30)), Cond::Holds(5, TokenSet(31))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(37))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 49, 19, 20, 3, 56],
-        accepted: TokenSet(107),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 50, 19, 20, 3, 59],
+        accepted: TokenSet(128),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 49, 19, 20, 3, 57],
-        accepted: TokenSet(108),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 50, 19, 20, 3, 60],
+        accepted: TokenSet(129),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffe000, "sm_60")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 49, 19, 20, 3, 58],
-        accepted: TokenSet(109),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 50, 19, 20, 3, 61],
+        accepted: TokenSet(130),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 49, 19, 20, 3, 59],
-        accepted: TokenSet(110),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 50, 19, 20, 3, 62],
+        accepted: TokenSet(131),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 60, 19, 3, 61, 62],
-        accepted: TokenSet(111),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 63, 19, 3, 64, 65],
+        accepted: TokenSet(132),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 60, 63, 20, 3, 64, 65],
-        accepted: TokenSet(112),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 63, 66, 20, 3, 67, 68],
+        accepted: TokenSet(133),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(7)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}
     Form {
         section: "9.7.13.6",
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[67, 48, 60, 63, 20, 3, 61, 66],
-        accepted: TokenSet(113),
-        ignored: TokenSet(24),
+        slots: &[70, 49, 63, 66, 20, 3, 64, 69],
+        accepted: TokenSet(134),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(7)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
-    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]
+    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
         section: "9.7.13.7",
-        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]",
-        complete: false,
+        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
+        complete: true,
         ptxas: false,
-        slots: &[69, 70, 71, 8, 72, 73],
-        accepted: TokenSet(118),
+        slots: &[72, 73, 74, 8, 75, 76],
+        accepted: TokenSet(136),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
@@ -518,19 +1704,20 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[],
         notes: &[],
     },
-    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]
+    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
         section: "9.7.13.7",
-        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]",
-        complete: false,
+        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
+        complete: true,
         ptxas: false,
-        slots: &[69, 70, 71, 8, 74, 75],
-        accepted: TokenSet(121),
+        slots: &[72, 73, 74, 8, 77, 78],
+        accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
@@ -543,19 +1730,20 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[],
         notes: &[],
     },
-    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]
+    // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
         section: "9.7.13.7",
-        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]",
-        complete: false,
+        syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
+        complete: true,
         ptxas: false,
-        slots: &[69, 70, 71, 8, 76, 77],
-        accepted: TokenSet(124),
+        slots: &[72, 73, 74, 8, 79, 80],
+        accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
@@ -568,19 +1756,20 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[],
         notes: &[],
     },
-    // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b, [mbar]
+    // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
     Form {
         section: "9.7.13.7",
-        syntax: ".sem.scope{.ss}.completion_mechanism.add.type [a], b, [mbar]",
-        complete: false,
+        syntax: ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}",
+        complete: true,
         ptxas: false,
-        slots: &[69, 70, 71, 8, 19, 78],
-        accepted: TokenSet(126),
+        slots: &[72, 73, 74, 8, 19, 81],
+        accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
@@ -597,16 +1786,27 @@ pub(crate) static FORMS: [Form; 25] = [
     Form {
         section: "9.7.13.7",
         syntax: "{.mmio}.sem.scope{.ss}.add.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[79, 80, 81, 82, 19, 83],
-        accepted: TokenSet(130),
+        slots: &[82, 83, 84, 85, 19, 86],
+        accepted: TokenSet(142),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],

@@ -13,18 +13,24 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.1",
         syntax: ".sync{.aligned} a{, b}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84],
-        accepted: TokenSet(131),
+        slots: &[46, 87],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 0, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 15, 1),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967264, 32),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -36,16 +42,23 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.1",
         syntax: "{.aligned} a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[84],
-        accepted: TokenSet(74),
+        slots: &[87],
+        accepted: TokenSet(89),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 0, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 15, 1),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(32, 4294967264, 32),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -57,22 +70,28 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.1",
         syntax: ".popc{.aligned}.u32 d, a{, b}, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[85, 84, 86],
-        accepted: TokenSet(133),
+        slots: &[88, 87, 89],
+        accepted: TokenSet(145),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .range(0, 15, 1),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Slot(2)),
+                .ty(TypeExpr::Slot(2))
+                .range(0, 4294967264, 32),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -84,22 +103,28 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.1",
         syntax: ".op{.aligned}.pred p, a{, b}, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[87, 84, 88],
-        accepted: TokenSet(136),
+        slots: &[90, 87, 91],
+        accepted: TokenSet(148),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 15, 1),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 4294967264, 32),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -113,8 +138,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".sync a{, b}",
         complete: true,
         ptxas: false,
-        slots: &[45],
-        accepted: TokenSet(73),
+        slots: &[46],
+        accepted: TokenSet(88),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -169,7 +194,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -210,8 +235,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".popc.u32 d, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[85, 86],
-        accepted: TokenSet(137),
+        slots: &[88, 89],
+        accepted: TokenSet(149),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -257,8 +282,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".op.pred p, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[87, 88],
-        accepted: TokenSet(138),
+        slots: &[90, 91],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -304,8 +329,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".sync membermask",
         complete: true,
         ptxas: false,
-        slots: &[45],
-        accepted: TokenSet(73),
+        slots: &[46],
+        accepted: TokenSet(88),
         ignored: TokenSet(6),
         operands: &[Operand::new("membermask", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Scalar(ScalarType::U32))],
@@ -338,43 +363,104 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.3",
         syntax: "{.sem}{.aligned}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 84],
-        accepted: TokenSet(140),
+        slots: &[92, 87],
+        accepted: TokenSet(152),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Cluster),
+            },
+        ],
         notes: &[],
     },
     // barrier.cluster.wait {.acquire}{.aligned}
     Form {
         section: "9.7.13.3",
         syntax: "{.acquire}{.aligned}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[90, 84],
-        accepted: TokenSet(142),
+        slots: &[93, 87],
+        accepted: TokenSet(154),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Cluster),
+            },
+        ],
         notes: &[],
     },
     // fence {.sem}.scope
     Form {
         section: "9.7.13.4",
         syntax: "{.sem}.scope",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[91, 44],
-        accepted: TokenSet(144),
+        slots: &[94, 45],
+        accepted: TokenSet(156),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(157)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -386,10 +472,10 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.4",
         syntax: ".acquire.sync_restrict::shared::cluster.cluster",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[92, 93, 94],
-        accepted: TokenSet(146),
+        slots: &[95, 96, 97],
+        accepted: TokenSet(159),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -407,10 +493,10 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.4",
         syntax: ".release.sync_restrict::shared::cta.cluster",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[43, 95, 94],
-        accepted: TokenSet(148),
+        slots: &[44, 98, 97],
+        accepted: TokenSet(161),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -424,20 +510,29 @@ pub(crate) static FORMS: [Form; 22] = [
         }],
         notes: &[],
     },
-    // fence .mbarrier_init.release.cluster
+    // fence .mbarrier_init.release{.restrict}.cluster
     Form {
         section: "9.7.13.4",
-        syntax: ".mbarrier_init.release.cluster",
-        complete: false,
+        syntax: ".mbarrier_init.release{.restrict}.cluster",
+        complete: true,
         ptxas: false,
-        slots: &[96, 43, 94],
-        accepted: TokenSet(150),
+        slots: &[99, 44, 100, 97],
+        accepted: TokenSet(164),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -445,32 +540,53 @@ pub(crate) static FORMS: [Form; 22] = [
         }],
         notes: &[],
     },
-    // fence.proxy .proxykind
+    // fence.proxy .proxykind{.restrict}
     Form {
         section: "9.7.13.4",
-        syntax: ".proxykind",
-        complete: false,
+        syntax: ".proxykind{.restrict}",
+        complete: true,
         ptxas: false,
-        slots: &[97],
-        accepted: TokenSet(152),
+        slots: &[101, 100],
+        accepted: TokenSet(166),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(167)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[],
+        notes: &[
+            "the restriction on other fences: accepted by the assembler, unknown to the manual",
+        ],
     },
     // fence.proxy .tensormap::generic.release.scope
     Form {
         section: "9.7.13.4",
         syntax: ".tensormap::generic.release.scope",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[42, 43, 44],
-        accepted: TokenSet(153),
+        slots: &[43, 44, 45],
+        accepted: TokenSet(168),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -482,16 +598,18 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[],
+        notes: &[
+            "the restriction on other fences: accepted by the assembler, unknown to the manual",
+        ],
     },
     // fence.proxy .tensormap::generic.acquire.scope [addr], size
     Form {
         section: "9.7.13.4",
         syntax: ".tensormap::generic.acquire.scope [addr], size",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[42, 92, 44],
-        accepted: TokenSet(154),
+        slots: &[43, 95, 45],
+        accepted: TokenSet(169),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
@@ -506,16 +624,18 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[],
+        notes: &[
+            "the restriction on other fences: accepted by the assembler, unknown to the manual",
+        ],
     },
     // fence.proxy .async::generic.acquire.sync_restrict::shared::cluster.cluster
     Form {
         section: "9.7.13.4",
         syntax: ".async::generic.acquire.sync_restrict::shared::cluster.cluster",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[98, 92, 93, 94],
-        accepted: TokenSet(156),
+        slots: &[102, 95, 96, 97],
+        accepted: TokenSet(171),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -527,16 +647,18 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[],
+        notes: &[
+            "the restriction on other fences: accepted by the assembler, unknown to the manual",
+        ],
     },
     // fence.proxy .async::generic.release.sync_restrict::shared::cta.cluster
     Form {
         section: "9.7.13.4",
         syntax: ".async::generic.release.sync_restrict::shared::cta.cluster",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[98, 43, 95, 94],
-        accepted: TokenSet(157),
+        slots: &[102, 44, 98, 97],
+        accepted: TokenSet(172),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -548,19 +670,33 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[],
+        notes: &[
+            "the restriction on other fences: accepted by the assembler, unknown to the manual",
+        ],
     },
     // membar .level
     Form {
         section: "9.7.13.4",
         syntax: ".level",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[99],
-        accepted: TokenSet(158),
+        slots: &[103],
+        accepted: TokenSet(173),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(108)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -572,10 +708,10 @@ pub(crate) static FORMS: [Form; 22] = [
     Form {
         section: "9.7.13.4",
         syntax: ".proxykind",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[97],
-        accepted: TokenSet(152),
+        slots: &[101],
+        accepted: TokenSet(174),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -13,10 +13,10 @@ pub(crate) static FORMS: [Form; 5] = [
     Form {
         section: "9.7.13.13",
         syntax: ".action",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[100],
-        accepted: TokenSet(159),
+        slots: &[104],
+        accepted: TokenSet(175),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -31,37 +31,52 @@ pub(crate) static FORMS: [Form; 5] = [
     Form {
         section: "9.7.13.17",
         syntax: "{.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[101, 8, 102, 54],
-        accepted: TokenSet(161),
+        slots: &[105, 8, 106, 57],
+        accepted: TokenSet(177),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
             Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
                 .align(8),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+        }],
         notes: &[],
     },
     // clusterlaunchcontrol.query_cancel .is_canceled.pred.b128 pred, try_cancel_response
     Form {
         section: "9.7.13.18",
         syntax: ".is_canceled.pred.b128 pred, try_cancel_response",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[103, 88, 54],
-        accepted: TokenSet(163),
+        slots: &[107, 91, 57],
+        accepted: TokenSet(179),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
+            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
@@ -75,19 +90,17 @@ pub(crate) static FORMS: [Form; 5] = [
     Form {
         section: "9.7.13.18",
         syntax: ".get_first_ctaid.v4.b32.b128 d, try_cancel_response",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[104, 105, 106, 54],
-        accepted: TokenSet(166),
+        slots: &[108, 109, 38, 57],
+        accepted: TokenSet(182),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
+            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
@@ -97,20 +110,18 @@ pub(crate) static FORMS: [Form; 5] = [
         effects: &[],
         notes: &[],
     },
-    // clusterlaunchcontrol.query_cancel .get_first_ctaid{::x, ::y, ::z}.b32.b128 reg, try_cancel_response
+    // clusterlaunchcontrol.query_cancel .dimension.b32.b128 reg, try_cancel_response
     Form {
         section: "9.7.13.18",
-        syntax: ".get_first_ctaid{::x, ::y, ::z}.b32.b128 reg, try_cancel_response",
-        complete: false,
+        syntax: ".dimension.b32.b128 reg, try_cancel_response",
+        complete: true,
         ptxas: false,
-        slots: &[107, 106, 54],
-        accepted: TokenSet(168),
+        slots: &[110, 38, 57],
+        accepted: TokenSet(184),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
+            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),

@@ -13,17 +13,54 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.6.1",
         syntax: ".CmpOp{.ftz}.dtype.stype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[108, 109, 110, 111],
-        accepted: TokenSet(173),
-        ignored: TokenSet(24),
+        slots: &[111, 112, 113, 114],
+        accepted: TokenSet(189),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(3, TokenSet(193)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(195)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(119))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -32,11 +69,11 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.6.1",
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[108, 112, 109, 110, 111],
-        accepted: TokenSet(174),
-        ignored: TokenSet(24),
+        slots: &[111, 115, 112, 113, 114],
+        accepted: TokenSet(196),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -45,7 +82,44 @@ pub(crate) static FORMS: [Form; 23] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(4, TokenSet(193)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(4, TokenSet(195)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(119))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -56,9 +130,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[108, 109, 113],
-        accepted: TokenSet(173),
-        ignored: TokenSet(24),
+        slots: &[111, 112, 116],
+        accepted: TokenSet(189),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -73,27 +147,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(175)),
-                    Cond::Holds(0, TokenSet(176)),
+                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(177)),
-                    Cond::Holds(2, TokenSet(178)),
+                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(2, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(179)),
-                    Cond::Holds(2, TokenSet(180)),
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(2, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(98))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(119))),
                 ptxas: false,
             },
             Rule {
@@ -102,7 +176,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(181)),
+                    Cond::Holds(2, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -118,9 +192,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[108, 112, 109, 113],
-        accepted: TokenSet(174),
-        ignored: TokenSet(24),
+        slots: &[111, 115, 112, 116],
+        accepted: TokenSet(196),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -138,27 +212,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(175)),
-                    Cond::Holds(0, TokenSet(176)),
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(177)),
-                    Cond::Holds(3, TokenSet(178)),
+                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(3, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(179)),
-                    Cond::Holds(3, TokenSet(180)),
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(98))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(119))),
                 ptxas: false,
             },
             Rule {
@@ -167,7 +241,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(181)),
+                    Cond::Holds(3, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -181,18 +255,32 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.6.3",
         syntax: ".type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[113],
-        accepted: TokenSet(182),
+        slots: &[116],
+        accepted: TokenSet(197),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -201,10 +289,10 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.6.4",
         syntax: ".dtype.s32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[114, 115],
-        accepted: TokenSet(182),
+        slots: &[117, 118],
+        accepted: TokenSet(197),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -212,7 +300,19 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -221,18 +321,30 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.6.4",
         syntax: "{.ftz}.dtype.f32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 114, 62],
-        accepted: TokenSet(184),
+        slots: &[112, 117, 65],
+        accepted: TokenSet(199),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::S32)),
+            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -241,20 +353,40 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp{.ftz}.f16.stype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 109, 56, 117],
-        accepted: TokenSet(187),
-        ignored: TokenSet(24),
+        slots: &[119, 112, 59, 120],
+        accepted: TokenSet(202),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(204)))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -263,11 +395,11 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 109, 56, 117],
-        accepted: TokenSet(188),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 112, 59, 120],
+        accepted: TokenSet(205),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -276,10 +408,30 @@ pub(crate) static FORMS: [Form; 23] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(203))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(204)))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -288,20 +440,36 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.bf16.stype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 58, 117],
-        accepted: TokenSet(189),
-        ignored: TokenSet(24),
+        slots: &[119, 61, 120],
+        accepted: TokenSet(206),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(203))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -310,11 +478,11 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp.bf16.stype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 58, 117],
-        accepted: TokenSet(190),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 61, 120],
+        accepted: TokenSet(207),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
@@ -323,10 +491,26 @@ pub(crate) static FORMS: [Form; 23] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(0, TokenSet(191)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -335,15 +519,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp{.ftz}.dtype.f16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 109, 118, 56],
-        accepted: TokenSet(192),
-        ignored: TokenSet(24),
+        slots: &[119, 112, 121, 59],
+        accepted: TokenSet(209),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
@@ -357,15 +545,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 109, 118, 56],
-        accepted: TokenSet(193),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 112, 121, 59],
+        accepted: TokenSet(210),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -382,15 +574,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.dtype.bf16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 118, 58],
-        accepted: TokenSet(194),
-        ignored: TokenSet(24),
+        slots: &[119, 121, 61],
+        accepted: TokenSet(211),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -404,15 +600,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp.dtype.bf16 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 118, 58],
-        accepted: TokenSet(195),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 121, 61],
+        accepted: TokenSet(212),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -429,17 +629,33 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp{.ftz}.dtype.f16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 109, 119, 57],
-        accepted: TokenSet(197),
-        ignored: TokenSet(24),
+        slots: &[119, 112, 122, 60],
+        accepted: TokenSet(214),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(33)),
+                    &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -448,20 +664,36 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 109, 119, 57],
-        accepted: TokenSet(198),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 112, 122, 60],
+        accepted: TokenSet(215),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(33)),
+                    &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -470,15 +702,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.dtype.bf16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 120, 59],
-        accepted: TokenSet(200),
-        ignored: TokenSet(24),
+        slots: &[119, 123, 62],
+        accepted: TokenSet(217),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -492,15 +728,19 @@ pub(crate) static FORMS: [Form; 23] = [
     Form {
         section: "9.7.7.1",
         syntax: ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[116, 112, 120, 59],
-        accepted: TokenSet(201),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 123, 62],
+        accepted: TokenSet(218),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -519,9 +759,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[116, 109, 121],
-        accepted: TokenSet(203),
-        ignored: TokenSet(24),
+        slots: &[119, 112, 124],
+        accepted: TokenSet(220),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -540,7 +780,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(89)),
+                    Cond::Holds(2, TokenSet(110)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -562,9 +802,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[116, 112, 109, 121],
-        accepted: TokenSet(204),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 112, 124],
+        accepted: TokenSet(221),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -586,7 +826,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(89)),
+                    Cond::Holds(3, TokenSet(110)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -608,9 +848,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[116, 122],
-        accepted: TokenSet(206),
-        ignored: TokenSet(24),
+        slots: &[119, 125],
+        accepted: TokenSet(223),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -629,7 +869,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(93)),
+                    Cond::Holds(1, TokenSet(114)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -651,9 +891,9 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[116, 112, 122],
-        accepted: TokenSet(207),
-        ignored: TokenSet(24),
+        slots: &[119, 115, 125],
+        accepted: TokenSet(224),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -675,7 +915,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(93)),
+                    Cond::Holds(2, TokenSet(114)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,

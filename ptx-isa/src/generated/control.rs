@@ -13,10 +13,10 @@ pub(crate) static FORMS: [Form; 7] = [
     Form {
         section: "9.7.12.3",
         syntax: "{.uni} tgt",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -34,10 +34,10 @@ pub(crate) static FORMS: [Form; 7] = [
     Form {
         section: "9.7.12.4",
         syntax: "{.uni} index, tlist",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -62,8 +62,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} func{, (param-list)}",
         complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -97,8 +97,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, flist",
         complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -139,8 +139,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, fproto",
         complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -179,10 +179,10 @@ pub(crate) static FORMS: [Form; 7] = [
     Form {
         section: "9.7.12.6",
         syntax: "{.uni}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[123],
-        accepted: TokenSet(208),
+        slots: &[126],
+        accepted: TokenSet(225),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -200,10 +200,10 @@ pub(crate) static FORMS: [Form; 7] = [
     Form {
         section: "9.7.12.7",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -15,9 +15,9 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[124, 83],
-        accepted: TokenSet(210),
-        ignored: TokenSet(24),
+        slots: &[127, 86],
+        accepted: TokenSet(227),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(211)),
+                    Cond::Holds(1, TokenSet(228)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -47,17 +47,29 @@ pub(crate) static FORMS: [Form; 6] = [
     Form {
         section: "9.7.2.2",
         syntax: "{.cc}.type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[125, 83],
-        accepted: TokenSet(210),
+        slots: &[128, 86],
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(228)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -75,17 +87,29 @@ pub(crate) static FORMS: [Form; 6] = [
     Form {
         section: "9.7.2.3",
         syntax: ".cc.type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[124, 83],
-        accepted: TokenSet(210),
-        ignored: TokenSet(24),
+        slots: &[127, 86],
+        accepted: TokenSet(227),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(228)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -97,17 +121,29 @@ pub(crate) static FORMS: [Form; 6] = [
     Form {
         section: "9.7.2.4",
         syntax: "{.cc}.type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[125, 83],
-        accepted: TokenSet(210),
+        slots: &[128, 86],
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(228)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -125,10 +161,10 @@ pub(crate) static FORMS: [Form; 6] = [
     Form {
         section: "9.7.2.5",
         syntax: ".cc.type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[124, 83],
-        accepted: TokenSet(210),
+        slots: &[127, 86],
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -136,7 +172,19 @@ pub(crate) static FORMS: [Form; 6] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(228)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -148,10 +196,10 @@ pub(crate) static FORMS: [Form; 6] = [
     Form {
         section: "9.7.2.6",
         syntax: "{.cc}.type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[125, 83],
-        accepted: TokenSet(210),
+        slots: &[128, 86],
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -159,7 +207,19 @@ pub(crate) static FORMS: [Form; 6] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(228)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {

@@ -15,9 +15,9 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 109, 129, 56],
-        accepted: TokenSet(236),
-        ignored: TokenSet(24),
+        slots: &[142, 112, 132, 59],
+        accepted: TokenSet(256),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -41,9 +41,9 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 109, 129, 57],
-        accepted: TokenSet(237),
-        ignored: TokenSet(24),
+        slots: &[142, 112, 132, 60],
+        accepted: TokenSet(257),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -67,9 +67,9 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 58],
-        accepted: TokenSet(238),
-        ignored: TokenSet(24),
+        slots: &[142, 61],
+        accepted: TokenSet(258),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -93,9 +93,9 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 59],
-        accepted: TokenSet(239),
-        ignored: TokenSet(24),
+        slots: &[142, 62],
+        accepted: TokenSet(259),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -117,15 +117,19 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.2",
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 109, 129, 56],
-        accepted: TokenSet(236),
-        ignored: TokenSet(24),
+        slots: &[143, 112, 132, 59],
+        accepted: TokenSet(256),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -139,15 +143,19 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.2",
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 109, 129, 57],
-        accepted: TokenSet(237),
-        ignored: TokenSet(24),
+        slots: &[143, 112, 132, 60],
+        accepted: TokenSet(257),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -161,17 +169,24 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.2",
         syntax: "{.rnd}.bf16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 58],
-        accepted: TokenSet(238),
-        ignored: TokenSet(24),
+        slots: &[143, 61],
+        accepted: TokenSet(258),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -180,17 +195,24 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.2",
         syntax: "{.rnd}.bf16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 59],
-        accepted: TokenSet(239),
-        ignored: TokenSet(24),
+        slots: &[143, 62],
+        accepted: TokenSet(259),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -199,15 +221,19 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.3",
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 109, 129, 56],
-        accepted: TokenSet(236),
-        ignored: TokenSet(24),
+        slots: &[143, 112, 132, 59],
+        accepted: TokenSet(256),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -221,15 +247,19 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.3",
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 109, 129, 57],
-        accepted: TokenSet(237),
-        ignored: TokenSet(24),
+        slots: &[143, 112, 132, 60],
+        accepted: TokenSet(257),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -243,17 +273,24 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.3",
         syntax: "{.rnd}.bf16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 58],
-        accepted: TokenSet(238),
-        ignored: TokenSet(24),
+        slots: &[143, 61],
+        accepted: TokenSet(258),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -262,17 +299,24 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.3",
         syntax: "{.rnd}.bf16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[140, 59],
-        accepted: TokenSet(239),
-        ignored: TokenSet(24),
+        slots: &[143, 62],
+        accepted: TokenSet(259),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -281,16 +325,22 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.ftz}{.sat}.f16 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 109, 129, 56],
-        accepted: TokenSet(236),
-        ignored: TokenSet(24),
+        slots: &[144, 112, 132, 59],
+        accepted: TokenSet(256),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -304,16 +354,22 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.ftz}{.sat}.f16x2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 109, 129, 57],
-        accepted: TokenSet(237),
-        ignored: TokenSet(24),
+        slots: &[144, 112, 132, 60],
+        accepted: TokenSet(257),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -327,18 +383,27 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.ftz}.relu.f16 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 109, 142, 56],
-        accepted: TokenSet(241),
-        ignored: TokenSet(24),
+        slots: &[144, 112, 145, 59],
+        accepted: TokenSet(261),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -347,18 +412,27 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.ftz}.relu.f16x2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 109, 142, 57],
-        accepted: TokenSet(242),
-        ignored: TokenSet(24),
+        slots: &[144, 112, 145, 60],
+        accepted: TokenSet(262),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -367,18 +441,27 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.relu}.bf16 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 143, 58],
-        accepted: TokenSet(243),
-        ignored: TokenSet(24),
+        slots: &[144, 146, 61],
+        accepted: TokenSet(263),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -387,18 +470,27 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd{.relu}.bf16x2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 143, 59],
-        accepted: TokenSet(244),
-        ignored: TokenSet(24),
+        slots: &[144, 146, 62],
+        accepted: TokenSet(264),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -407,18 +499,27 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd.oob.sat.htype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[141, 144, 145, 146],
-        accepted: TokenSet(246),
-        ignored: TokenSet(24),
+        slots: &[144, 147, 148, 149],
+        accepted: TokenSet(266),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -427,16 +528,22 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.4",
         syntax: ".rnd.oob{.relu}.type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[141, 144, 143, 147],
-        accepted: TokenSet(248),
-        ignored: TokenSet(24),
+        slots: &[144, 147, 146, 150],
+        accepted: TokenSet(268),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
@@ -450,14 +557,16 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.5",
         syntax: "{.ftz}.f16 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 56],
-        accepted: TokenSet(249),
-        ignored: TokenSet(24),
+        slots: &[112, 59],
+        accepted: TokenSet(269),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7ffffffff000, "sm_53")]),
@@ -471,14 +580,16 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.5",
         syntax: "{.ftz}.f16x2 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 57],
-        accepted: TokenSet(250),
-        ignored: TokenSet(24),
+        slots: &[112, 60],
+        accepted: TokenSet(270),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7ffffffff000, "sm_53")]),
@@ -492,16 +603,21 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.5",
         syntax: ".bf16 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[58],
-        accepted: TokenSet(93),
-        ignored: TokenSet(24),
+        slots: &[61],
+        accepted: TokenSet(114),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -510,16 +626,21 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.5",
         syntax: ".bf16x2 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[59],
-        accepted: TokenSet(95),
-        ignored: TokenSet(24),
+        slots: &[62],
+        accepted: TokenSet(116),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -528,14 +649,16 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.6",
         syntax: "{.ftz}.f16 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 56],
-        accepted: TokenSet(249),
-        ignored: TokenSet(24),
+        slots: &[112, 59],
+        accepted: TokenSet(269),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
@@ -549,14 +672,16 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.6",
         syntax: "{.ftz}.f16x2 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 57],
-        accepted: TokenSet(250),
-        ignored: TokenSet(24),
+        slots: &[112, 60],
+        accepted: TokenSet(270),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
@@ -570,16 +695,21 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.6",
         syntax: ".bf16 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[58],
-        accepted: TokenSet(93),
-        ignored: TokenSet(24),
+        slots: &[61],
+        accepted: TokenSet(114),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -588,16 +718,21 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.6",
         syntax: ".bf16x2 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[59],
-        accepted: TokenSet(95),
-        ignored: TokenSet(24),
+        slots: &[62],
+        accepted: TokenSet(116),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -606,17 +741,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.7",
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 135, 136, 56],
-        accepted: TokenSet(251),
-        ignored: TokenSet(24),
+        slots: &[112, 138, 139, 59],
+        accepted: TokenSet(271),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -625,17 +776,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.7",
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 135, 136, 57],
-        accepted: TokenSet(252),
-        ignored: TokenSet(24),
+        slots: &[112, 138, 139, 60],
+        accepted: TokenSet(272),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -644,17 +811,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.7",
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[135, 136, 58],
-        accepted: TokenSet(253),
-        ignored: TokenSet(24),
+        slots: &[138, 139, 61],
+        accepted: TokenSet(273),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -663,17 +846,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.7",
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[135, 136, 59],
-        accepted: TokenSet(254),
-        ignored: TokenSet(24),
+        slots: &[138, 139, 62],
+        accepted: TokenSet(274),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -682,17 +881,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.8",
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 135, 136, 56],
-        accepted: TokenSet(251),
-        ignored: TokenSet(24),
+        slots: &[112, 138, 139, 59],
+        accepted: TokenSet(271),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -701,17 +916,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.8",
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[109, 135, 136, 57],
-        accepted: TokenSet(252),
-        ignored: TokenSet(24),
+        slots: &[112, 138, 139, 60],
+        accepted: TokenSet(272),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -720,17 +951,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.8",
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[135, 136, 58],
-        accepted: TokenSet(253),
-        ignored: TokenSet(24),
+        slots: &[138, 139, 61],
+        accepted: TokenSet(273),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -739,17 +986,33 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.8",
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[135, 136, 59],
-        accepted: TokenSet(254),
-        ignored: TokenSet(24),
+        slots: &[138, 139, 62],
+        accepted: TokenSet(274),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(248)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -758,16 +1021,30 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.9",
         syntax: ".approx.type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[134, 147],
-        accepted: TokenSet(255),
-        ignored: TokenSet(24),
+        slots: &[137, 150],
+        accepted: TokenSet(275),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(222)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -776,14 +1053,16 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.10",
         syntax: ".approx.atype d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[134, 148],
-        accepted: TokenSet(256),
-        ignored: TokenSet(24),
+        slots: &[137, 151],
+        accepted: TokenSet(276),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")]),
@@ -797,16 +1076,21 @@ pub(crate) static FORMS: [Form; 39] = [
     Form {
         section: "9.7.4.10",
         syntax: ".approx.ftz.btype d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[134, 138, 149],
-        accepted: TokenSet(257),
-        ignored: TokenSet(24),
+        slots: &[137, 141, 152],
+        accepted: TokenSet(277),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],

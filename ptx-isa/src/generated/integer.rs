@@ -8,16 +8,16 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 40] = [
+pub(crate) static FORMS: [Form; 42] = [
     // add .type d, a, b
     Form {
         section: "9.7.1.1",
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[150],
-        accepted: TokenSet(259),
-        ignored: TokenSet(24),
+        slots: &[153],
+        accepted: TokenSet(279),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 40] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(260)),
+                    Cond::Holds(0, TokenSet(280)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(261)), Cond::Holds(0, TokenSet(262))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(281)), Cond::Holds(0, TokenSet(282))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -53,9 +53,9 @@ pub(crate) static FORMS: [Form; 40] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[145, 151],
-        accepted: TokenSet(264),
-        ignored: TokenSet(24),
+        slots: &[148, 154],
+        accepted: TokenSet(284),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -68,14 +68,14 @@ pub(crate) static FORMS: [Form; 40] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(261)), Cond::Holds(1, TokenSet(262))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(281)), Cond::Holds(1, TokenSet(282))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(265)),
+                    Cond::Holds(1, TokenSet(285)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -89,11 +89,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.2",
         syntax: ".sat.stype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[145, 152],
-        accepted: TokenSet(267),
-        ignored: TokenSet(24),
+        slots: &[148, 155],
+        accepted: TokenSet(287),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -107,7 +107,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -120,11 +120,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.2",
         syntax: ".ptype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[153],
-        accepted: TokenSet(269),
-        ignored: TokenSet(24),
+        slots: &[156],
+        accepted: TokenSet(289),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -138,7 +138,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -151,11 +151,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.2",
         syntax: ".ptype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[154],
-        accepted: TokenSet(270),
-        ignored: TokenSet(24),
+        slots: &[157],
+        accepted: TokenSet(290),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -173,11 +173,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.2",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
-        ignored: TokenSet(24),
+        slots: &[158],
+        accepted: TokenSet(292),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -195,11 +195,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.2",
         syntax: "{.sat}.s32 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[129, 115],
-        accepted: TokenSet(273),
-        ignored: TokenSet(24),
+        slots: &[132, 118],
+        accepted: TokenSet(293),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -217,13 +217,35 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.3",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // mul.wide .type d, a, b
+    Form {
+        section: "9.7.1.3",
+        syntax: ".type d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[159],
+        accepted: TokenSet(295),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
@@ -239,10 +261,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.4",
         syntax: ".type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -258,14 +280,37 @@ pub(crate) static FORMS: [Form; 40] = [
         effects: &[],
         notes: &[],
     },
+    // mad.wide .type d, a, b, c
+    Form {
+        section: "9.7.1.4",
+        syntax: ".type d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[159],
+        accepted: TokenSet(295),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Wide(0)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
     // mad.hi .sat.s32 d, a, b, c
     Form {
         section: "9.7.1.4",
         syntax: ".sat.s32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[145, 115],
-        accepted: TokenSet(273),
+        slots: &[148, 118],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -285,10 +330,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.5",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[75],
-        accepted: TokenSet(274),
+        slots: &[78],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -307,10 +352,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.6",
         syntax: ".type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[75],
-        accepted: TokenSet(274),
+        slots: &[78],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -330,10 +375,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.6",
         syntax: ".sat.s32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[145, 115],
-        accepted: TokenSet(273),
+        slots: &[148, 118],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -353,10 +398,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.7",
         syntax: ".type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -376,10 +421,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.8",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -398,10 +443,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.9",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[155],
-        accepted: TokenSet(272),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -420,11 +465,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.10",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[156],
-        accepted: TokenSet(275),
-        ignored: TokenSet(24),
+        slots: &[160],
+        accepted: TokenSet(297),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -441,11 +486,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.11",
         syntax: ".s8x4 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[157],
-        accepted: TokenSet(262),
-        ignored: TokenSet(24),
+        slots: &[161],
+        accepted: TokenSet(282),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -458,7 +503,7 @@ pub(crate) static FORMS: [Form; 40] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -471,11 +516,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.11",
         syntax: ".ptype d, a",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[158],
-        accepted: TokenSet(270),
-        ignored: TokenSet(24),
+        slots: &[162],
+        accepted: TokenSet(290),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -492,11 +537,11 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.11",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[156],
-        accepted: TokenSet(275),
-        ignored: TokenSet(24),
+        slots: &[160],
+        accepted: TokenSet(297),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
@@ -513,23 +558,29 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.12",
         syntax: ".u8x4 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(261),
-        ignored: TokenSet(24),
+        slots: &[163],
+        accepted: TokenSet(281),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -538,23 +589,36 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.12",
         syntax: "{.relu}.s8x4 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[143, 157],
-        accepted: TokenSet(276),
-        ignored: TokenSet(24),
+        slots: &[146, 161],
+        accepted: TokenSet(298),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -563,17 +627,29 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.12",
         syntax: ".atype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(278),
-        ignored: TokenSet(24),
+        slots: &[164],
+        accepted: TokenSet(300),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(301)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -582,17 +658,36 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.12",
         syntax: "{.relu}.btype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[143, 161],
-        accepted: TokenSet(280),
-        ignored: TokenSet(24),
+        slots: &[146, 165],
+        accepted: TokenSet(303),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(304)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -601,23 +696,29 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.13",
         syntax: ".u8x4 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(261),
-        ignored: TokenSet(24),
+        slots: &[163],
+        accepted: TokenSet(281),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -626,23 +727,36 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.13",
         syntax: "{.relu}.s8x4 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[143, 157],
-        accepted: TokenSet(276),
-        ignored: TokenSet(24),
+        slots: &[146, 161],
+        accepted: TokenSet(298),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(9, 2, 0x6c0000000000, "sm_120f+")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -651,17 +765,29 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.13",
         syntax: ".atype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(278),
-        ignored: TokenSet(24),
+        slots: &[164],
+        accepted: TokenSet(300),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(301)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -670,17 +796,36 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.13",
         syntax: "{.relu}.btype d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[143, 161],
-        accepted: TokenSet(280),
-        ignored: TokenSet(24),
+        slots: &[146, 165],
+        accepted: TokenSet(303),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(304)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -689,16 +834,19 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.14",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(61),
+        accepted: TokenSet(36),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -707,16 +855,19 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.15",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(61),
+        accepted: TokenSet(36),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -725,16 +876,19 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.16",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[162],
-        accepted: TokenSet(282),
+        slots: &[166],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -743,16 +897,19 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.16",
         syntax: ".shiftamt.type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[163, 162],
-        accepted: TokenSet(284),
+        slots: &[167, 166],
+        accepted: TokenSet(308),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -761,19 +918,21 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.17",
         syntax: ".b32 d, mask, base, offset",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[106],
-        accepted: TokenSet(123),
+        slots: &[38],
+        accepted: TokenSet(27),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("mask", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("base", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("offset", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+            Operand::new("offset", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -782,16 +941,19 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.18",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(61),
+        accepted: TokenSet(36),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -800,18 +962,25 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.19",
         syntax: ".type d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[162],
-        accepted: TokenSet(282),
+        slots: &[166],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 255, 1),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 255, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -820,19 +989,26 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.20",
         syntax: ".type f, a, b, c, d",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(61),
+        accepted: TokenSet(36),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("f", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("d", 4, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 255, 1),
+            Operand::new("d", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 255, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -841,17 +1017,20 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.21",
         syntax: ".mode.type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[164, 75],
-        accepted: TokenSet(286),
+        slots: &[168, 78],
+        accepted: TokenSet(310),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 6, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -860,17 +1039,20 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.22",
         syntax: ".mode.b32 d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[164, 106],
-        accepted: TokenSet(287),
+        slots: &[168, 38],
+        accepted: TokenSet(311),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 6, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -879,10 +1061,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.23",
         syntax: ".atype.btype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166],
-        accepted: TokenSet(274),
+        slots: &[169, 170],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -902,10 +1084,10 @@ pub(crate) static FORMS: [Form; 40] = [
     Form {
         section: "9.7.1.24",
         syntax: ".atype.btype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166],
-        accepted: TokenSet(274),
+        slots: &[169, 170],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),

@@ -13,15 +13,19 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.1",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(289),
+        slots: &[171],
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -35,15 +39,19 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.2",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(289),
+        slots: &[171],
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -57,15 +65,19 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.3",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(289),
+        slots: &[171],
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -79,14 +91,16 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.4",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(289),
+        slots: &[171],
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -100,10 +114,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.5",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[168],
-        accepted: TokenSet(175),
+        slots: &[172],
+        accepted: TokenSet(190),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -121,63 +135,76 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.6",
         syntax: ".b32 d, a, b, c, immLut",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[106],
-        accepted: TokenSet(123),
+        slots: &[38],
+        accepted: TokenSet(27),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("immLut", 4, Within::Whole, Role::Imm).range(0, 255, 1),
+            Operand::new("immLut", 4, Within::Whole, Role::Imm),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &["the assembler does not check that immLut is one of 0 to 255"],
     },
     // lop3 .BoolOp.b32 d|p, a, b, c, immLut, q
     Form {
         section: "9.7.8.6",
         syntax: ".BoolOp.b32 d|p, a, b, c, immLut, q",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[169, 106],
-        accepted: TokenSet(291),
+        slots: &[173, 38],
+        accepted: TokenSet(315),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
+            Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("immLut", 4, Within::Whole, Role::Imm).range(0, 255, 1),
+            Operand::new("immLut", 4, Within::Whole, Role::Imm),
             Operand::new("q", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &["the assembler does not check that immLut is one of 0 to 255"],
     },
     // shf.l .mode.b32 d, a, b, c
     Form {
         section: "9.7.8.7",
         syntax: ".mode.b32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[164, 106],
-        accepted: TokenSet(287),
+        slots: &[168, 38],
+        accepted: TokenSet(311),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -197,10 +224,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.7",
         syntax: ".mode.b32 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[164, 106],
-        accepted: TokenSet(287),
+        slots: &[168, 38],
+        accepted: TokenSet(311),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -220,10 +247,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.8",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[168],
-        accepted: TokenSet(175),
+        slots: &[172],
+        accepted: TokenSet(190),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -242,10 +269,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.8.9",
         syntax: ".type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[170],
-        accepted: TokenSet(293),
+        slots: &[174],
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -13,17 +13,34 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.9",
         syntax: "{.shared{::cta}}.b64 [addr], count",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[39, 40],
-        accepted: TokenSet(294),
+        slots: &[40, 41],
+        accepted: TokenSet(317),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -32,13 +49,29 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.10",
         syntax: "{.shared{::cta}}.b64 [addr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[39, 40],
-        accepted: TokenSet(294),
+        slots: &[40, 41],
+        accepted: TokenSet(317),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::MBARRIER)
+            .access(Access::Update)
+            .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+            .align(8)],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -47,20 +80,34 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.11",
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[171, 172, 173, 40],
-        accepted: TokenSet(297),
+        slots: &[175, 176, 177, 41],
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -69,20 +116,34 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.12",
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[171, 172, 173, 40],
-        accepted: TokenSet(297),
+        slots: &[175, 176, 177, 41],
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -91,21 +152,88 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.13",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 39, 40],
-        accepted: TokenSet(298),
+        slots: &[92, 176, 40, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Sink),
+                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Present),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -114,21 +242,88 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.13",
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 174, 40],
-        accepted: TokenSet(300),
+        slots: &[92, 176, 178, 41],
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Sink),
+                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Present),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -137,20 +332,59 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.13",
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 39, 40],
-        accepted: TokenSet(303),
+        slots: &[179, 180, 181, 40, 41],
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(4))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(1), Cond::Filled(2)]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Sink),
+                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(2)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -159,20 +393,44 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.13",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 39, 40],
-        accepted: TokenSet(298),
+        slots: &[92, 176, 40, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -181,20 +439,44 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.13",
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 174, 40],
-        accepted: TokenSet(300),
+        slots: &[92, 176, 178, 41],
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -203,21 +485,81 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.14",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 39, 40],
-        accepted: TokenSet(298),
+        slots: &[92, 176, 40, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Present),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -226,21 +568,81 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.14",
         syntax: "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[89, 172, 178, 40],
-        accepted: TokenSet(304),
+        slots: &[92, 176, 182, 41],
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Present),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -249,20 +651,52 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.14",
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 39, 40],
-        accepted: TokenSet(303),
+        slots: &[179, 180, 181, 40, 41],
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(4))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(1, 1048575, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Filled(1), Cond::Filled(2)]),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(2)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -271,20 +705,44 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.14",
         syntax: "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[39, 89, 172, 40],
-        accepted: TokenSet(298),
+        slots: &[40, 92, 176, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(2)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -293,20 +751,44 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.14",
         syntax: "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[178, 89, 172, 40],
-        accepted: TokenSet(304),
+        slots: &[182, 92, 176, 41],
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(3))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(2)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -315,20 +797,64 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.16",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[179, 172, 39, 40],
-        accepted: TokenSet(306),
+        slots: &[183, 176, 40, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("state", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -337,19 +863,69 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.16",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[179, 172, 39, 40],
-        accepted: TokenSet(306),
+        slots: &[183, 176, 40, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -358,15 +934,19 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.16",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[179, 172, 39, 40],
-        accepted: TokenSet(306),
+        slots: &[183, 176, 40, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("state", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -374,7 +954,34 @@ pub(crate) static FORMS: [Form; 19] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -383,22 +990,54 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.16",
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[179, 172, 39, 40],
-        accepted: TokenSet(306),
+        slots: &[183, 176, 40, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MBARRIER)
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .align(8),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(0, 1, 1),
             Operand::new("suspendTimeHint", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(135)),
+                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -407,16 +1046,16 @@ pub(crate) static FORMS: [Form; 19] = [
     Form {
         section: "9.7.13.15.17",
         syntax: ".b64 count, state",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[40],
-        accepted: TokenSet(68),
+        slots: &[41],
+        accepted: TokenSet(75),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("count", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("state", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(0))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {

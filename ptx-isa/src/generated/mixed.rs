@@ -15,9 +15,9 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
         complete: true,
         ptxas: false,
-        slots: &[128, 129, 62, 180],
-        accepted: TokenSet(308),
-        ignored: TokenSet(24),
+        slots: &[131, 132, 65, 184],
+        accepted: TokenSet(330),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -37,11 +37,11 @@ pub(crate) static FORMS: [Form; 3] = [
     Form {
         section: "9.7.5.2",
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[132, 129, 62, 180],
-        accepted: TokenSet(308),
-        ignored: TokenSet(24),
+        slots: &[135, 132, 65, 184],
+        accepted: TokenSet(330),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -49,7 +49,10 @@ pub(crate) static FORMS: [Form; 3] = [
                 .mark(Marks::REG),
             Operand::new("c", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -58,11 +61,11 @@ pub(crate) static FORMS: [Form; 3] = [
     Form {
         section: "9.7.5.3",
         syntax: ".rnd{.sat}.f32.abtype d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[133, 129, 62, 181],
-        accepted: TokenSet(308),
-        ignored: TokenSet(24),
+        slots: &[136, 132, 65, 185],
+        accepted: TokenSet(330),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -73,7 +76,10 @@ pub(crate) static FORMS: [Form; 3] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],

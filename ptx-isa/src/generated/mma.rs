@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 182, 183, 184, 185, 56, 56, 186],
-        accepted: TokenSet(312),
+        slots: &[46, 47, 186, 187, 188, 189, 59, 59, 190],
+        accepted: TokenSet(334),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,32 +42,32 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(313)),
-                        Cell::Words(TokenSet(310)),
-                        Cell::Words(TokenSet(310)),
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(332)),
+                        Cell::Words(TokenSet(332)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(313)),
-                        Cell::Words(TokenSet(310)),
-                        Cell::Words(TokenSet(310)),
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(311)),
+                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(332)),
+                        Cell::Words(TokenSet(332)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(333)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(314)),
-                        Cell::Words(TokenSet(315)),
-                        Cell::Words(TokenSet(316)),
-                        Cell::Words(TokenSet(311)),
+                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(333)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -75,10 +75,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(317)),
-                        Cell::Words(TokenSet(315)),
-                        Cell::Words(TokenSet(316)),
-                        Cell::Words(TokenSet(311)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(333)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -98,8 +98,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 187, 188, 189, 62, 190, 191, 62],
-        accepted: TokenSet(320),
+        slots: &[46, 47, 191, 192, 193, 65, 194, 195, 65],
+        accepted: TokenSet(342),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -125,36 +125,36 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(321)),
-                        Cell::Words(TokenSet(322)),
-                        Cell::Words(TokenSet(322)),
+                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(344)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(314)),
-                        Cell::Words(TokenSet(322)),
-                        Cell::Words(TokenSet(322)),
+                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(344)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(314)),
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(317)),
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
@@ -173,8 +173,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 192, 188, 189, 185, 193, 194, 186],
-        accepted: TokenSet(325),
+        slots: &[46, 47, 196, 192, 193, 189, 197, 198, 190],
+        accepted: TokenSet(347),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -200,26 +200,26 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(326)),
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(326)),
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(317)),
-                        Cell::Words(TokenSet(311)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(333)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -239,8 +239,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 195, 188, 189, 196, 185, 197, 198, 186],
-        accepted: TokenSet(329),
+        slots: &[46, 47, 199, 192, 193, 200, 189, 201, 202, 190],
+        accepted: TokenSet(351),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -266,10 +266,10 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(324)),
-                        Cell::Words(TokenSet(324)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -279,10 +279,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(324)),
-                        Cell::Words(TokenSet(324)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -293,7 +293,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(311)),
+                        Cell::Words(TokenSet(333)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -318,8 +318,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 199, 188, 189, 200, 201, 202, 62, 203, 203, 62, 204],
-        accepted: TokenSet(336),
+        slots: &[46, 47, 203, 192, 193, 204, 205, 206, 65, 207, 207, 65, 208],
+        accepted: TokenSet(358),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -339,6 +339,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Table),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -346,6 +347,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -359,9 +361,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(359)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -371,9 +373,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -383,9 +385,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -395,18 +397,18 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(364)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -428,8 +430,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 195, 188, 189, 205, 201, 206, 62, 197, 198, 62, 207],
-        accepted: TokenSet(345),
+        slots: &[46, 47, 199, 192, 193, 209, 205, 210, 65, 201, 202, 65, 211],
+        accepted: TokenSet(367),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -449,6 +451,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Table),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -456,6 +459,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -467,7 +471,7 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(338))],
+                cells: &[Cell::Words(TokenSet(360))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -487,8 +491,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 208, 188, 189, 131, 131, 131, 131, 132],
-        accepted: TokenSet(347),
+        slots: &[46, 47, 212, 192, 193, 134, 134, 134, 134, 135],
+        accepted: TokenSet(369),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -513,22 +517,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(313))],
+                    cells: &[Cell::Words(TokenSet(335))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(321))],
+                    cells: &[Cell::Words(TokenSet(343))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(314))],
+                    cells: &[Cell::Words(TokenSet(336))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(317))],
+                    cells: &[Cell::Words(TokenSet(339))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -546,8 +550,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 209, 188, 189, 210, 115, 211, 212, 115],
-        accepted: TokenSet(351),
+        slots: &[46, 47, 213, 192, 193, 214, 118, 215, 216, 118],
+        accepted: TokenSet(373),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -572,17 +576,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(374))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(317))],
+                    cells: &[Cell::Words(TokenSet(339))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(326))],
+                    cells: &[Cell::Words(TokenSet(348))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -600,8 +604,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 213, 188, 189, 210, 115, 214, 215, 115],
-        accepted: TokenSet(355),
+        slots: &[46, 47, 217, 192, 193, 214, 118, 218, 219, 118],
+        accepted: TokenSet(377),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -626,17 +630,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(356))],
+                    cells: &[Cell::Words(TokenSet(378))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(326))],
+                    cells: &[Cell::Words(TokenSet(348))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(330))],
+                    cells: &[Cell::Words(TokenSet(352))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -654,8 +658,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[45, 46, 216, 188, 189, 115, 217, 217, 115, 218, 85],
-        accepted: TokenSet(360),
+        slots: &[46, 47, 220, 192, 193, 118, 221, 221, 118, 222, 88],
+        accepted: TokenSet(382),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -680,32 +684,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(361)), Cell::Words(TokenSet(362))],
+                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(384))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(361)), Cell::Words(TokenSet(363))],
+                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(385))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(364)), Cell::Words(TokenSet(362))],
+                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(384))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(364)), Cell::Words(TokenSet(363))],
+                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(385))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(365)), Cell::Words(TokenSet(362))],
+                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(384))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(365)), Cell::Words(TokenSet(363))],
+                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(385))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -721,82 +725,318 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.5.15",
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 219, 220, 221, 222, 223],
-        accepted: TokenSet(370),
-        ignored: TokenSet(6),
+        slots: &[46, 47, 223, 224, 225, 226, 227],
+        accepted: TokenSet(392),
+        ignored: TokenSet(393),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(5)),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(5, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[2, 3, 4, 6],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(399)),
+                    ],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(399)),
+                    ],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
         notes: &[],
     },
     // ldmatrix .sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]
     Form {
         section: "9.7.14.5.15",
         syntax: ".sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 224, 220, 222, 225, 226],
-        accepted: TokenSet(374),
-        ignored: TokenSet(6),
+        slots: &[46, 47, 228, 224, 226, 229, 230],
+        accepted: TokenSet(403),
+        ignored: TokenSet(393),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(4, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(395))],
+                    lengths: &[&[1]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
         notes: &[],
     },
     // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
     Form {
         section: "9.7.14.5.15",
         syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 227, 220, 228, 222, 225, 226],
-        accepted: TokenSet(376),
-        ignored: TokenSet(6),
+        slots: &[46, 47, 231, 224, 232, 226, 229, 230],
+        accepted: TokenSet(404),
+        ignored: TokenSet(393),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(5)),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(5, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(395))],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
         notes: &[],
     },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
         section: "9.7.14.5.16",
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type [p], r",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 229, 220, 221, 222, 223],
-        accepted: TokenSet(378),
+        slots: &[46, 47, 233, 224, 225, 226, 227],
+        accepted: TokenSet(406),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("r", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("p", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(5)),
+            Operand::new("r", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
         ],
         rules: &[],
-        tables: &[],
-        effects: &[],
+        tables: &[Table {
+            columns: &[2, 3, 4, 6],
+            operands: &[1],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(394)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(104)),
+                    ],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(399)),
+                    ],
+                    lengths: &[&[1]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(399)),
+                    ],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(399)),
+                    ],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
         notes: &[],
     },
     // movmatrix .sync.aligned.shape.trans.type d, a
     Form {
         section: "9.7.14.5.17",
         syntax: ".sync.aligned.shape.trans.type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 230, 228, 231],
-        accepted: TokenSet(380),
+        slots: &[46, 47, 234, 232, 235],
+        accepted: TokenSet(408),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -813,29 +1053,60 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
+        notes: &["predicate registers: accepted by the assembler"],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 233, 188, 189, 185, 56, 56, 186],
-        accepted: TokenSet(382),
+        slots: &[236, 46, 47, 237, 192, 193, 189, 59, 59, 190],
+        accepted: TokenSet(410),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(6))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(9))
+                .length(Length::Table),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(0, TokenSet(411)),
+                &[Floor::new(8, 5, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[6, 9],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(110)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[2], &[2], &[2], &[2]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(119)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[4], &[2], &[2], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
@@ -846,23 +1117,54 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 195, 188, 189, 185, 56, 56, 186],
-        accepted: TokenSet(383),
+        slots: &[236, 46, 47, 199, 192, 193, 189, 59, 59, 190],
+        accepted: TokenSet(412),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(6))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(9))
+                .length(Length::Table),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(0, TokenSet(411)),
+                &[Floor::new(8, 5, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[6, 9],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(110)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[2], &[4], &[4], &[2]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(119)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[4], &[4], &[4], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
@@ -873,22 +1175,44 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 233, 188, 189, 62, 58, 58, 62],
-        accepted: TokenSet(384),
+        slots: &[236, 46, 47, 237, 192, 193, 65, 61, 61, 65],
+        accepted: TokenSet(413),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(2)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(2)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(411)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -900,22 +1224,44 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 195, 188, 189, 62, 58, 58, 62],
-        accepted: TokenSet(385),
+        slots: &[236, 46, 47, 199, 192, 193, 65, 61, 61, 65],
+        accepted: TokenSet(414),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(411)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -927,22 +1273,44 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 234, 188, 189, 62, 235, 235, 62],
-        accepted: TokenSet(386),
+        slots: &[236, 46, 47, 238, 192, 193, 65, 239, 239, 65],
+        accepted: TokenSet(415),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(2)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(2)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(411)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -954,22 +1322,44 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 233, 188, 189, 62, 235, 235, 62],
-        accepted: TokenSet(387),
+        slots: &[236, 46, 47, 237, 192, 193, 65, 239, 239, 65],
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(411)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -981,22 +1371,44 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 199, 188, 189, 62, 236, 236, 62],
-        accepted: TokenSet(388),
+        slots: &[236, 46, 47, 203, 192, 193, 65, 240, 240, 65],
+        accepted: TokenSet(417),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 4, 0x7fffff800000, "sm_89")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(411)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -1004,27 +1416,82 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         notes: &[],
     },
-    // mma .sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.f8f6f4type.f8f6f4type.ctype d, a, b, c, e, f
+    // mma .sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f
     Form {
         section: "9.7.14.6.3",
-        syntax: ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.f8f6f4type.f8f6f4type.ctype d, a, b, c, e, f",
-        complete: false,
+        syntax: ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f",
+        complete: true,
         ptxas: false,
-        slots: &[237, 45, 46, 199, 188, 189, 196, 185, 238, 238, 186],
-        accepted: TokenSet(390),
+        slots: &[241, 46, 47, 203, 192, 193, 200, 189, 201, 202, 190],
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(7))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(10))
+                .length(Length::Table),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[],
-        tables: &[],
+        tables: &[Table {
+            columns: &[7, 10, 8, 9],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
+                    ],
+                    lengths: &[&[2], &[4], &[4], &[2]],
+                    floors: &[
+                        Floor::new(8, 7, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
+                    ],
+                    lengths: &[&[4], &[4], &[4], &[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(333)),
+                        Cell::Same(7),
+                        Cell::Any,
+                        Cell::Any,
+                    ],
+                    lengths: &[&[2, 4], &[4], &[4], &[2, 4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+            ],
+        }],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
@@ -1035,24 +1502,35 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[
-            239, 45, 46, 240, 188, 189, 241, 201, 242, 62, 203, 203, 62, 207,
+            242, 46, 47, 243, 192, 193, 244, 205, 245, 65, 207, 207, 65, 211,
         ],
-        accepted: TokenSet(391),
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -1060,13 +1538,20 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -1078,24 +1563,35 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[
-            239, 45, 46, 240, 188, 189, 243, 201, 244, 62, 203, 203, 62, 204,
+            242, 46, 47, 243, 192, 193, 246, 205, 247, 65, 207, 207, 65, 208,
         ],
-        accepted: TokenSet(392),
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -1103,13 +1599,39 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[
+                        Cond::Holds(8, TokenSet(363)),
+                        Cond::Holds(13, TokenSet(360)),
+                    ]),
+                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(8, TokenSet(361)),
+                    Cond::Holds(13, TokenSet(360)),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -1121,24 +1643,35 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[
-            239, 45, 46, 199, 188, 189, 205, 201, 206, 62, 238, 238, 62, 207,
+            242, 46, 47, 203, 192, 193, 209, 205, 210, 65, 248, 248, 65, 211,
         ],
-        accepted: TokenSet(393),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(9))
+                .length(Length::Fixed(4)),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
@@ -1146,13 +1679,23 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                    Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -1164,23 +1707,54 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 245, 188, 189, 210, 115, 211, 212, 115],
-        accepted: TokenSet(395),
+        slots: &[236, 46, 47, 249, 192, 193, 214, 118, 215, 216, 118],
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Table),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(0, TokenSet(411)),
+                &[Floor::new(8, 5, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(348))],
+                    lengths: &[&[4], &[2], &[2], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(352))],
+                    lengths: &[&[4], &[4], &[4], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
@@ -1191,23 +1765,54 @@ pub(crate) static FORMS: [Form; 28] = [
     Form {
         section: "9.7.14.6.3",
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[232, 45, 46, 246, 188, 189, 210, 115, 214, 215, 115],
-        accepted: TokenSet(397),
+        slots: &[236, 46, 47, 250, 192, 193, 214, 118, 218, 219, 118],
+        accepted: TokenSet(425),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Table),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(0, TokenSet(411)),
+                &[Floor::new(8, 5, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(352))],
+                    lengths: &[&[4], &[2], &[2], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(386))],
+                    lengths: &[&[4], &[4], &[4], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),

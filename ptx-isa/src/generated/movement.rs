@@ -8,93 +8,80 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 96] = [
+pub(crate) static FORMS: [Form; 91] = [
     // mov .vec.vtype d, sreg
     Form {
         section: "9.7.9.3",
         syntax: ".vec.vtype d, sreg",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[247, 248],
-        accepted: TokenSet(399),
+        slots: &[251, 252],
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .length(Length::Fixed(4)),
-            Operand::new("sreg", 1, Within::Whole, Role::Sreg),
+            Operand::new("sreg", 1, Within::Whole, Role::Sreg)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Fixed(4)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
+        ],
     },
     // mov .type d, a
     Form {
         section: "9.7.9.3",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[249],
-        accepted: TokenSet(401),
+        slots: &[253],
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
-        notes: &[],
-    },
-    // mov .type d, sreg
-    Form {
-        section: "9.7.9.3",
-        syntax: ".type d, sreg",
-        complete: false,
-        ptxas: false,
-        slots: &[249],
-        accepted: TokenSet(401),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("sreg", 1, Within::Whole, Role::Sreg),
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
     },
-    // mov .type d, avar
+    // mov .itype d, sreg
     Form {
         section: "9.7.9.3",
-        syntax: ".type d, avar",
-        complete: false,
+        syntax: ".itype d, sreg",
+        complete: true,
         ptxas: false,
-        slots: &[249],
-        accepted: TokenSet(401),
+        slots: &[254],
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("avar", 1, Within::Whole, Role::Symbol),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // mov .u32 d, fname
-    Form {
-        section: "9.7.9.3",
-        syntax: ".u32 d, fname",
-        complete: false,
-        ptxas: false,
-        slots: &[86],
-        accepted: TokenSet(117),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("fname", 1, Within::Whole, Role::Func),
+            Operand::new("sreg", 1, Within::Whole, Role::Sreg).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -102,20 +89,31 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
+        ],
     },
-    // mov .u64 d, fname
+    // mov .atype d, avar
     Form {
         section: "9.7.9.3",
-        syntax: ".u64 d, fname",
-        complete: false,
+        syntax: ".atype d, avar",
+        complete: true,
         ptxas: false,
-        slots: &[250],
-        accepted: TokenSet(402),
+        slots: &[255],
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("fname", 1, Within::Whole, Role::Func),
+            Operand::new("avar", 1, Within::Whole, Role::Symbol).spaces(Spaces::Words(
+                &[
+                    Modifier::Global,
+                    Modifier::Const,
+                    Modifier::Shared,
+                    Modifier::Local,
+                    Modifier::ParamEntry,
+                ],
+                false,
+            )),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
@@ -123,66 +121,71 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
+        ],
     },
-    // mov .u32 d, kernel
+    // mov .atype d, fname
     Form {
         section: "9.7.9.3",
-        syntax: ".u32 d, kernel",
-        complete: false,
+        syntax: ".atype d, fname",
+        complete: true,
         ptxas: false,
-        slots: &[86],
-        accepted: TokenSet(117),
+        slots: &[256],
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("kernel", 1, Within::Whole, Role::Func),
+            Operand::new("fname", 1, Within::Whole, Role::Func),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff00, "sm_35")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
-        notes: &[],
-    },
-    // mov .u64 d, kernel
-    Form {
-        section: "9.7.9.3",
-        syntax: ".u64 d, kernel",
-        complete: false,
-        ptxas: false,
-        slots: &[250],
-        accepted: TokenSet(402),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("kernel", 1, Within::Whole, Role::Func),
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff00, "sm_35")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
     },
     // mov .type d, a
     Form {
         section: "9.7.9.4",
         syntax: ".type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[251],
-        accepted: TokenSet(404),
+        slots: &[257],
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).mark(Marks::SINK),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::SINK)
+                .mark(Marks::PARTS),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::REG),
+                .mark(Marks::REG)
+                .mark(Marks::PARTS),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -191,10 +194,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.5",
         syntax: ".mode.b32 d{|p}, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[252, 106],
-        accepted: TokenSet(406),
+        slots: &[258, 38],
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -208,7 +211,16 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -217,10 +229,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.6",
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 252, 106],
-        accepted: TokenSet(407),
+        slots: &[46, 258, 38],
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -228,9 +240,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
@@ -247,10 +257,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.7",
         syntax: ".b32{.mode} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[106, 253],
-        accepted: TokenSet(409),
+        slots: &[38, 259],
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -258,7 +268,10 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -269,8 +282,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[254, 255, 256, 3, 4, 257, 258],
-        accepted: TokenSet(414),
+        slots: &[260, 261, 262, 3, 4, 263, 264],
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -285,42 +298,41 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(415)),
-                    Cond::Holds(6, TokenSet(416)),
+                    Cond::Holds(5, TokenSet(446)),
+                    Cond::Holds(6, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(415)), Cond::Holds(6, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(165)), Cond::Holds(6, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(85)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(418)),
+                    Cond::Holds(1, TokenSet(449)),
                 ])),
                 ptxas: false,
             },
@@ -330,7 +342,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(181)),
+                    Cond::Holds(6, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -358,7 +370,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(419)),
+                    Cond::Holds(4, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -372,28 +384,28 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(9)),
+                    Cond::Holds(1, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(12)),
+                    Cond::Holds(1, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(85)),
+                    Cond::Holds(6, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -401,8 +413,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(415)), Cond::Holds(6, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(165)), Cond::Holds(6, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -424,8 +436,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[254, 255, 259, 260, 3, 4, 257, 258],
-        accepted: TokenSet(424),
+        slots: &[260, 261, 265, 266, 3, 4, 263, 264],
+        accepted: TokenSet(455),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -440,37 +452,36 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(415)),
-                    Cond::Holds(7, TokenSet(416)),
+                    Cond::Holds(6, TokenSet(446)),
+                    Cond::Holds(7, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(85)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
                     ]),
                 ),
                 ptxas: false,
@@ -483,14 +494,14 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(418)),
+                    Cond::Holds(1, TokenSet(449)),
                 ])),
                 ptxas: false,
             },
@@ -500,7 +511,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(181)),
+                    Cond::Holds(7, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -528,7 +539,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(419)),
+                    Cond::Holds(5, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -542,28 +553,28 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(9)),
+                    Cond::Holds(1, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(12)),
+                    Cond::Holds(1, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(85)),
+                    Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -578,8 +589,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -601,8 +612,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[261, 255, 4, 257, 258],
-        accepted: TokenSet(426),
+        slots: &[267, 261, 4, 263, 264],
+        accepted: TokenSet(457),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -618,37 +629,37 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(415)),
-                    Cond::Holds(4, TokenSet(416)),
+                    Cond::Holds(3, TokenSet(446)),
+                    Cond::Holds(4, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(415)), Cond::Holds(4, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(165)), Cond::Holds(4, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(85)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(106)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(418)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(449)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(427))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(458))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(418)),
+                    Cond::Holds(1, TokenSet(449)),
                 ])),
                 ptxas: false,
             },
@@ -658,7 +669,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(181)),
+                    Cond::Holds(4, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -672,35 +683,35 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(419)),
+                    Cond::Holds(2, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(9)),
+                    Cond::Holds(1, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(12)),
+                    Cond::Holds(1, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(420)), Cond::Holds(1, TokenSet(421))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(85)),
+                    Cond::Holds(4, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -708,8 +719,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(415)), Cond::Holds(4, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(165)), Cond::Holds(4, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -721,7 +732,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(428)),
+                    Cond::Holds(1, TokenSet(459)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -752,8 +763,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[262, 44, 255, 259, 260, 3, 4, 257, 258],
-        accepted: TokenSet(429),
+        slots: &[268, 45, 261, 265, 266, 3, 4, 263, 264],
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -768,37 +779,36 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(415)),
-                    Cond::Holds(8, TokenSet(416)),
+                    Cond::Holds(7, TokenSet(446)),
+                    Cond::Holds(8, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
                 ),
                 ptxas: false,
@@ -811,18 +821,18 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(430))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(418)),
+                    Cond::Holds(2, TokenSet(449)),
                 ])),
                 ptxas: false,
             },
@@ -832,7 +842,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(181)),
+                    Cond::Holds(8, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -853,7 +863,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(419)),
+                    Cond::Holds(6, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -867,42 +877,42 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(115)),
+                    Cond::Holds(1, TokenSet(96)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(9)),
+                    Cond::Holds(2, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(12)),
+                    Cond::Holds(2, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(420)), Cond::Holds(2, TokenSet(421))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(85)),
+                    Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Holds(1, TokenSet(431))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -917,8 +927,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -950,8 +960,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[92, 44, 255, 259, 260, 3, 4, 257, 258],
-        accepted: TokenSet(432),
+        slots: &[95, 45, 261, 265, 266, 3, 4, 263, 264],
+        accepted: TokenSet(462),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -966,37 +976,36 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(415)),
-                    Cond::Holds(8, TokenSet(416)),
+                    Cond::Holds(7, TokenSet(446)),
+                    Cond::Holds(8, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1009,18 +1018,18 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(418))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(430))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(418)),
+                    Cond::Holds(2, TokenSet(449)),
                 ])),
                 ptxas: false,
             },
@@ -1030,7 +1039,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(181)),
+                    Cond::Holds(8, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1051,7 +1060,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(419)),
+                    Cond::Holds(6, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1065,42 +1074,42 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(115)),
+                    Cond::Holds(1, TokenSet(96)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(9)),
+                    Cond::Holds(2, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(12)),
+                    Cond::Holds(2, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(420)), Cond::Holds(2, TokenSet(421))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(85)),
+                    Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(85)), Cond::Holds(1, TokenSet(431))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1115,8 +1124,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(415)), Cond::Holds(8, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(165)), Cond::Holds(8, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1148,8 +1157,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[263, 262, 264, 60, 257, 258],
-        accepted: TokenSet(433),
+        slots: &[269, 268, 270, 63, 263, 264],
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1164,13 +1173,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(415)),
-                    Cond::Holds(5, TokenSet(416)),
+                    Cond::Holds(4, TokenSet(446)),
+                    Cond::Holds(5, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(85)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1179,14 +1188,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(181)),
+                    Cond::Holds(5, TokenSet(100)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(85)),
+                    Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1194,8 +1203,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(415)), Cond::Holds(5, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(165)), Cond::Holds(5, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1207,7 +1216,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(85)),
+                    Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1238,8 +1247,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 265, 266, 3, 4, 257, 258],
-        accepted: TokenSet(436),
+        slots: &[2, 271, 272, 3, 4, 263, 264],
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1253,19 +1262,18 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(415)),
-                    Cond::Holds(6, TokenSet(416)),
+                    Cond::Holds(5, TokenSet(446)),
+                    Cond::Holds(6, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(85)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1281,7 +1289,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(419)),
+                    Cond::Holds(4, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1295,7 +1303,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(85)),
+                    Cond::Holds(6, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1303,8 +1311,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(415)), Cond::Holds(6, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(165)), Cond::Holds(6, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1324,8 +1332,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 266, 259, 260, 3, 4, 257, 258],
-        accepted: TokenSet(437),
+        slots: &[2, 272, 265, 266, 3, 4, 263, 264],
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1339,27 +1347,26 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(415)),
-                    Cond::Holds(7, TokenSet(416)),
+                    Cond::Holds(6, TokenSet(446)),
+                    Cond::Holds(7, TokenSet(447)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(85)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1384,7 +1391,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(419)),
+                    Cond::Holds(5, TokenSet(450)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1398,7 +1405,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(85)),
+                    Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1413,8 +1420,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(415)), Cond::Holds(7, TokenSet(417))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(165)), Cond::Holds(7, TokenSet(416))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1428,42 +1435,49 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         notes: &[],
     },
-    // ldu {.ss}.type d, [a]
+    // ldu {.ss}{.vec}.type d, [a]
     Form {
         section: "9.7.9.10",
-        syntax: "{.ss}.type d, [a]",
-        complete: false,
+        syntax: "{.ss}{.vec}.type d, [a]",
+        complete: true,
         ptxas: false,
-        slots: &[82, 258],
-        accepted: TokenSet(438),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // ldu {.ss}.vec.type d, [a]
-    Form {
-        section: "9.7.9.10",
-        syntax: "{.ss}.vec.type d, [a]",
-        complete: false,
-        ptxas: false,
-        slots: &[82, 267, 258],
-        accepted: TokenSet(439),
+        slots: &[85, 273, 264],
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+                .length(Length::Slot(1))
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(0)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(106)), Cond::Filled(1)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(181)),
+                    Cond::Holds(2, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1472,196 +1486,1023 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.11",
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[254, 268, 269, 3, 257, 258],
-        accepted: TokenSet(442),
+        slots: &[260, 274, 275, 3, 263, 264],
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
+                .length(Length::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, TokenSet(446)),
+                    Cond::Holds(5, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                    ]),
+                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(472)))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(3),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(452)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Operand(0, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st {.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
         section: "9.7.9.11",
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[254, 268, 259, 260, 3, 257, 258],
-        accepted: TokenSet(443),
+        slots: &[260, 274, 265, 266, 3, 263, 264],
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
+                .length(Length::Slot(5))
                 .mark(Marks::WIDEN),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(5, TokenSet(446)),
+                    Cond::Holds(6, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                    ]),
+                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Filled(3),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
+                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(6, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(0),
+                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(452)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(6, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(3),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Operand(0, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st .volatile{.ss}{.vec}.type [a], b
     Form {
         section: "9.7.9.11",
         syntax: ".volatile{.ss}{.vec}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[261, 268, 257, 258],
-        accepted: TokenSet(444),
+        slots: &[267, 274, 263, 264],
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
+                .length(Length::Slot(2))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(446)),
+                    Cond::Holds(3, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                    ]),
+                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(106)), Cond::Filled(2)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(475))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(452)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Operand(0, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(459)),
+                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Volatile,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
+            },
+        ],
         notes: &[],
     },
     // st .relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
         section: "9.7.9.11",
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[262, 44, 268, 259, 260, 3, 257, 258],
-        accepted: TokenSet(445),
+        slots: &[268, 45, 274, 265, 266, 3, 263, 264],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6))
                 .mark(Marks::WIDEN),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(6, TokenSet(446)),
+                    Cond::Holds(7, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Filled(4),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
+                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(7, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(3),
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(452)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(7, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Operand(0, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // st .release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
         section: "9.7.9.11",
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[43, 44, 268, 259, 260, 3, 257, 258],
-        accepted: TokenSet(446),
+        slots: &[44, 45, 274, 265, 266, 3, 263, 264],
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
+                .length(Length::Slot(6))
                 .mark(Marks::WIDEN),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(5)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(6, TokenSet(446)),
+                    Cond::Holds(7, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Filled(4),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
+                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(7, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(3),
+                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(5),
+                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(96)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(452)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(7, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(4),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Operand(0, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
-    // st .mmio.relaxed.sys{.global}.type [a], b
+    // st .mmio.relaxed.sys{.global}{.vec}.type [a], b
     Form {
         section: "9.7.9.11",
-        syntax: ".mmio.relaxed.sys{.global}.type [a], b",
-        complete: false,
+        syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
+        complete: true,
         ptxas: false,
-        slots: &[263, 262, 264, 60, 258],
-        accepted: TokenSet(447),
+        slots: &[269, 268, 270, 63, 263, 264],
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Slot(4))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, TokenSet(446)),
+                    Cond::Holds(5, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(106)),
+                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                    ]),
+                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(106)),
+                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Volatile,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
-    // st.async {.sem}{.scope}{.ss}{.completion_mechanism}{.vec}.type [a], b, [mbar]
+    // st.async {.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
         section: "9.7.9.12",
-        syntax: "{.sem}{.scope}{.ss}{.completion_mechanism}{.vec}.type [a], b, [mbar]",
-        complete: false,
+        syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
+        complete: true,
         ptxas: false,
-        slots: &[270, 271, 272, 273, 274, 51],
-        accepted: TokenSet(449),
+        slots: &[260, 276, 8, 273, 277],
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
                 .align(8),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(181)),
+                    Cond::Holds(4, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(106)),
+                    &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Holds(2, TokenSet(11)),
+            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+        }],
+        notes: &[],
+    },
+    // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
+    Form {
+        section: "9.7.9.12",
+        syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
+        complete: true,
+        ptxas: false,
+        slots: &[97, 182, 8, 273, 277],
+        accepted: TokenSet(482),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Slot(3)),
+            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+                .optional()
+                .mark(Marks::MBARRIER)
+                .access(Access::Update)
+                .align(8),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(181)),
+                    Cond::Holds(4, TokenSet(447)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(106)),
+                    &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Holds(2, TokenSet(11)),
+            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+        }],
         notes: &[],
     },
     // st.async {.mmio}.sem.scope{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[79, 80, 81, 82, 275],
-        accepted: TokenSet(451),
+        slots: &[82, 83, 84, 85, 278],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
     },
-    // st.async {.scope}{.ss}.type [a], b
+    // st.async .scope{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
-        syntax: "{.scope}{.ss}.type [a], b",
-        complete: false,
+        syntax: ".scope{.ss}.type [a], b",
+        complete: true,
         ptxas: true,
-        slots: &[276, 82, 275],
-        accepted: TokenSet(452),
+        slots: &[84, 85, 278],
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(1),
+                    &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1670,19 +2511,50 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.13",
         syntax: "{.weak}{.shared::cta} [a], size, initval",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[254, 277],
-        accepted: TokenSet(453),
+        slots: &[260, 279],
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("size", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .range(0, 16777216, 8),
+            Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // st.bulk {.weak}{.shared::cta} [a], size, initval
+    Form {
+        section: "9.7.9.13",
+        syntax: "{.weak}{.shared::cta} [a], size, initval",
+        complete: true,
+        ptxas: false,
+        slots: &[260, 279],
+        accepted: TokenSet(486),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
             Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1691,19 +2563,47 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[278, 48, 82, 279, 280],
-        accepted: TokenSet(457),
-        ignored: TokenSet(24),
+        slots: &[280, 49, 85, 281, 282],
+        accepted: TokenSet(489),
+        ignored: TokenSet(490),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(4, TokenSet(36)), Cond::Holds(3, TokenSet(26))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(28)),
+                    Cond::Holds(4, TokenSet(491)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1712,19 +2612,39 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: ".weak{.ss}.op.type d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[281, 82, 279, 280],
-        accepted: TokenSet(458),
-        ignored: TokenSet(24),
+        slots: &[283, 85, 281, 282],
+        accepted: TokenSet(492),
+        ignored: TokenSet(490),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(26)), Cond::Holds(3, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(36)), Cond::Holds(2, TokenSet(26))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(28)),
+                    Cond::Holds(3, TokenSet(491)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1733,17 +2653,99 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[278, 48, 82, 282, 283, 257, 284],
-        accepted: TokenSet(462),
-        ignored: TokenSet(24),
+        slots: &[280, 49, 85, 284, 285, 263, 286],
+        accepted: TokenSet(496),
+        ignored: TokenSet(490),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Slot(5))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(2)),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(6, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(32)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(497)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(267))]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(498)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(499))]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(497)),
+                    &[Floor::new(8, 2, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(6, TokenSet(499)),
+                    &[
+                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[5, 6],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -1751,17 +2753,91 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[281, 82, 282, 283, 257, 284],
-        accepted: TokenSet(463),
-        ignored: TokenSet(24),
+        slots: &[283, 85, 284, 285, 263, 286],
+        accepted: TokenSet(505),
+        ignored: TokenSet(490),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(5)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Slot(4))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1)),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(5, TokenSet(195)),
+                    Cond::Holds(2, TokenSet(32)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(497)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(267))]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(498)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(499))]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(497)),
+                    &[Floor::new(8, 2, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(499)),
+                    &[
+                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[4, 5],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -1769,19 +2845,32 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[285, 48, 82, 280],
-        accepted: TokenSet(464),
-        ignored: TokenSet(24),
+        slots: &[287, 49, 85, 282],
+        accepted: TokenSet(506),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1790,13 +2879,16 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: ".weak{.ss}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[281, 82, 280],
-        accepted: TokenSet(465),
-        ignored: TokenSet(24),
+        slots: &[283, 85, 282],
+        accepted: TokenSet(507),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
@@ -1811,17 +2903,70 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[285, 48, 82, 257, 284],
-        accepted: TokenSet(466),
-        ignored: TokenSet(24),
+        slots: &[287, 49, 85, 263, 286],
+        accepted: TokenSet(508),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Slot(3)),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(499)),
+                    &[
+                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[3, 4],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -1829,17 +2974,62 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: ".weak{.ss}{.vec}.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[281, 82, 257, 284],
-        accepted: TokenSet(467),
-        ignored: TokenSet(24),
+        slots: &[283, 85, 263, 286],
+        accepted: TokenSet(509),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .length(Length::Slot(2)),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(3, TokenSet(499)),
+                    &[
+                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[2, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -1847,19 +3037,47 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[286, 48, 82, 279, 280],
-        accepted: TokenSet(468),
-        ignored: TokenSet(24),
+        slots: &[288, 49, 85, 281, 282],
+        accepted: TokenSet(510),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(36))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(4, TokenSet(36)), Cond::Holds(3, TokenSet(26))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(28)),
+                    Cond::Holds(4, TokenSet(491)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1868,17 +3086,60 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.14",
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[286, 48, 82, 287, 257, 288],
-        accepted: TokenSet(470),
-        ignored: TokenSet(24),
+        slots: &[288, 49, 85, 289, 263, 290],
+        accepted: TokenSet(512),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).mark(Marks::MULTIMEM),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::MULTIMEM)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Slot(4)),
         ],
-        rules: &[],
-        tables: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Filled(0)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[4, 5],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(514))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(514))],
+                    lengths: &[],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(40))],
+                    lengths: &[],
+                    floors: &[],
+                },
+            ],
+        }],
         effects: &[],
         notes: &[],
     },
@@ -1886,13 +3147,16 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.15",
         syntax: "{.space}.level [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[289, 290],
-        accepted: TokenSet(473),
+        slots: &[291, 292],
+        accepted: TokenSet(517),
         ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1901,13 +3165,22 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.15",
         syntax: ".global.level::eviction_priority [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[2, 291],
-        accepted: TokenSet(475),
+        slots: &[2, 293],
+        accepted: TokenSet(519),
         ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1916,13 +3189,23 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.15",
         syntax: ".level::eviction_priority [a]",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[291],
-        accepted: TokenSet(474),
+        slots: &[293],
+        accepted: TokenSet(518),
         ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .spaces(Spaces::Words(&[Modifier::Global], true))],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1931,13 +3214,24 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.15",
         syntax: "{.tensormap_space}.tensormap [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[292, 293],
-        accepted: TokenSet(478),
+        slots: &[294, 295],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .access(Access::Read)
+            .spaces(Spaces::Slot(0))],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1946,13 +3240,17 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.15",
         syntax: ".L1 [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[294],
-        accepted: TokenSet(479),
+        slots: &[296],
+        accepted: TokenSet(523),
         ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)],
-        rules: &[],
+        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .spaces(Spaces::Words(&[Modifier::Global], false))],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1961,10 +3259,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.16",
         syntax: "{.global}.level::eviction_priority [a], size",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[60, 295],
-        accepted: TokenSet(481),
+        slots: &[63, 297],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -1982,10 +3280,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.17",
         syntax: "{.global}.level [a], size",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[60, 296],
-        accepted: TokenSet(482),
+        slots: &[63, 298],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -2003,18 +3301,18 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.18",
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[60, 297, 298, 40],
-        accepted: TokenSet(485),
+        slots: &[63, 299, 300, 41],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -2028,10 +3326,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.18",
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[297, 298, 40],
-        accepted: TokenSet(486),
+        slots: &[299, 300, 41],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -2051,10 +3349,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.18",
         syntax: ".L2.b64 cache-policy, access-property",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[22, 40],
-        accepted: TokenSet(487),
+        slots: &[22, 41],
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -2074,10 +3372,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.19",
         syntax: ".space p, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[299],
-        accepted: TokenSet(489),
+        slots: &[301],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -2085,7 +3383,107 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(534)),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(451)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // isspacep .space p, a
+    Form {
+        section: "9.7.9.19",
+        syntax: ".space p, a",
+        complete: true,
+        ptxas: false,
+        slots: &[301],
+        accepted: TokenSet(533),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(534)),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(451)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -2094,18 +3492,56 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.20",
         syntax: ".space.size p, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(491),
+        slots: &[301, 302],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(534)),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(451)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -2114,16 +3550,56 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.20",
         syntax: ".space.size p, var",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(491),
+        slots: &[301, 302],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("var", 1, Within::Whole, Role::Symbol),
+            Operand::new("var", 1, Within::Whole, Role::Symbol).spaces(Spaces::Slot(0)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(534)),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(451)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -2132,18 +3608,56 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.20",
         syntax: ".space.size p, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(491),
+        slots: &[301, 302],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(534)),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(13)),
+                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(451)),
+                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -2154,9 +3668,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[301, 109, 129, 302, 303],
-        accepted: TokenSet(494),
-        ignored: TokenSet(24),
+        slots: &[303, 112, 132, 304, 305],
+        accepted: TokenSet(540),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
@@ -2175,8 +3689,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(541)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2185,9 +3699,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(496)),
-                        Cell::Words(TokenSet(497)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2196,9 +3710,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(498)),
-                        Cell::Words(TokenSet(499)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2207,9 +3721,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(500)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(546)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2218,9 +3732,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(402)),
-                        Cell::Words(TokenSet(501)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2229,9 +3743,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(502)),
-                        Cell::Words(TokenSet(503)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(550)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2240,9 +3754,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(504)),
-                        Cell::Words(TokenSet(505)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2251,9 +3765,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(183)),
-                        Cell::Words(TokenSet(506)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(553)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2262,53 +3776,53 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(215)),
-                        Cell::Words(TokenSet(507)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(491)),
+                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(538)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(538)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(538)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(181)),
+                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(538)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(271)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2318,8 +3832,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2329,8 +3843,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2340,8 +3854,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(181)),
-                        Cell::Words(TokenSet(181)),
+                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -2351,8 +3865,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2362,8 +3876,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2373,8 +3887,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(181)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2384,8 +3898,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(181)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -2395,8 +3909,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -2404,10 +3918,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(170)),
+                        Cell::Words(TokenSet(186)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2417,8 +3931,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(508)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2428,8 +3942,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(89)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2445,9 +3959,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 109, 129, 302, 303],
-        accepted: TokenSet(509),
-        ignored: TokenSet(24),
+        slots: &[306, 112, 132, 304, 305],
+        accepted: TokenSet(555),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
@@ -2465,8 +3979,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(541)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2475,8 +3989,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(541)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2485,8 +3999,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(181)),
-                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(541)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -2495,8 +4009,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(271)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(291)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2505,8 +4019,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2515,8 +4029,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(89)),
-                        Cell::Words(TokenSet(181)),
+                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -2525,8 +4039,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(181)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -2535,8 +4049,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(98)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2545,8 +4059,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(93)),
-                        Cell::Words(TokenSet(508)),
+                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2555,8 +4069,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(98)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2565,8 +4079,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(508)),
-                        Cell::Words(TokenSet(93)),
+                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -2582,9 +4096,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 143, 210, 56, 62],
-        accepted: TokenSet(511),
-        ignored: TokenSet(24),
+        slots: &[307, 146, 214, 59, 65],
+        accepted: TokenSet(557),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
@@ -2623,9 +4137,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[305, 143, 210, 57, 62],
-        accepted: TokenSet(512),
-        ignored: TokenSet(24),
+        slots: &[307, 146, 214, 60, 65],
+        accepted: TokenSet(558),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
@@ -2660,9 +4174,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[306, 143, 210, 57, 62],
-        accepted: TokenSet(514),
-        ignored: TokenSet(24),
+        slots: &[308, 146, 214, 60, 65],
+        accepted: TokenSet(560),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
@@ -2694,9 +4208,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 143, 210, 58, 62],
-        accepted: TokenSet(515),
-        ignored: TokenSet(24),
+        slots: &[307, 146, 214, 61, 65],
+        accepted: TokenSet(561),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -2724,9 +4238,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[305, 143, 210, 59, 62],
-        accepted: TokenSet(516),
-        ignored: TokenSet(24),
+        slots: &[307, 146, 214, 62, 65],
+        accepted: TokenSet(562),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -2755,9 +4269,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[306, 143, 210, 59, 62],
-        accepted: TokenSet(517),
-        ignored: TokenSet(24),
+        slots: &[308, 146, 214, 62, 65],
+        accepted: TokenSet(563),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -2783,9 +4297,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 210, 235, 62],
-        accepted: TokenSet(519),
-        ignored: TokenSet(24),
+        slots: &[309, 214, 239, 65],
+        accepted: TokenSet(565),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
@@ -2813,9 +4327,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 210, 143, 235, 62],
-        accepted: TokenSet(520),
-        ignored: TokenSet(24),
+        slots: &[307, 214, 146, 239, 65],
+        accepted: TokenSet(566),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -2843,9 +4357,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[308, 309, 143, 310, 62],
-        accepted: TokenSet(522),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 312, 65],
+        accepted: TokenSet(568),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -2871,9 +4385,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 309, 143, 310, 57],
-        accepted: TokenSet(523),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 312, 60],
+        accepted: TokenSet(569),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -2900,9 +4414,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[308, 309, 143, 310, 59],
-        accepted: TokenSet(524),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 312, 62],
+        accepted: TokenSet(570),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -2931,9 +4445,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 143, 57, 310],
-        accepted: TokenSet(525),
-        ignored: TokenSet(24),
+        slots: &[310, 146, 60, 312],
+        accepted: TokenSet(571),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
@@ -2962,9 +4476,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[306, 143, 309, 311, 62],
-        accepted: TokenSet(527),
-        ignored: TokenSet(24),
+        slots: &[308, 146, 311, 313, 65],
+        accepted: TokenSet(573),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
@@ -2992,9 +4506,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[308, 309, 143, 312, 62],
-        accepted: TokenSet(529),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 314, 65],
+        accepted: TokenSet(575),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -3020,9 +4534,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[308, 309, 143, 312, 313],
-        accepted: TokenSet(530),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 314, 315],
+        accepted: TokenSet(576),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3051,9 +4565,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 143, 57, 312],
-        accepted: TokenSet(531),
-        ignored: TokenSet(24),
+        slots: &[310, 146, 60, 314],
+        accepted: TokenSet(577),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
@@ -3082,9 +4596,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[306, 143, 309, 314, 62],
-        accepted: TokenSet(533),
-        ignored: TokenSet(24),
+        slots: &[308, 146, 311, 316, 65],
+        accepted: TokenSet(579),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
@@ -3112,9 +4626,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[308, 309, 143, 315, 62],
-        accepted: TokenSet(535),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 317, 65],
+        accepted: TokenSet(581),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -3140,9 +4654,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[308, 309, 143, 315, 313],
-        accepted: TokenSet(536),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 317, 315],
+        accepted: TokenSet(582),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3171,9 +4685,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 143, 57, 315],
-        accepted: TokenSet(537),
-        ignored: TokenSet(24),
+        slots: &[310, 146, 60, 317],
+        accepted: TokenSet(583),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
@@ -3202,9 +4716,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[306, 143, 309, 316, 62],
-        accepted: TokenSet(539),
-        ignored: TokenSet(24),
+        slots: &[308, 146, 311, 318, 65],
+        accepted: TokenSet(585),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
@@ -3232,9 +4746,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[317, 210, 318, 62],
-        accepted: TokenSet(542),
-        ignored: TokenSet(24),
+        slots: &[319, 214, 320, 65],
+        accepted: TokenSet(588),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
@@ -3260,9 +4774,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[317, 210, 318, 59],
-        accepted: TokenSet(543),
-        ignored: TokenSet(24),
+        slots: &[319, 214, 320, 62],
+        accepted: TokenSet(589),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3289,9 +4803,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 59, 318],
-        accepted: TokenSet(544),
-        ignored: TokenSet(24),
+        slots: &[310, 62, 320],
+        accepted: TokenSet(590),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3318,9 +4832,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[308, 143, 210, 319, 59, 320],
-        accepted: TokenSet(547),
-        ignored: TokenSet(24),
+        slots: &[310, 146, 214, 321, 62, 322],
+        accepted: TokenSet(593),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3354,9 +4868,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[308, 309, 143, 319, 321, 62],
-        accepted: TokenSet(549),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 321, 323, 65],
+        accepted: TokenSet(595),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
@@ -3384,9 +4898,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[308, 309, 143, 319, 321, 59],
-        accepted: TokenSet(550),
-        ignored: TokenSet(24),
+        slots: &[310, 311, 146, 321, 323, 62],
+        accepted: TokenSet(596),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3415,9 +4929,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[308, 210, 143, 319, 59, 321],
-        accepted: TokenSet(550),
-        ignored: TokenSet(24),
+        slots: &[310, 214, 146, 321, 62, 323],
+        accepted: TokenSet(596),
+        ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Whole, Role::Use)
@@ -3444,15 +4958,21 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.22",
         syntax: ".sat.convertType.abType d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[145, 322, 323],
-        accepted: TokenSet(552),
+        slots: &[148, 324, 325],
+        accepted: TokenSet(598),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::WIDEN),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffe0000, "sm_72")]),
@@ -3466,18 +4986,38 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.22",
         syntax: ".sat.convertType.abType.cType d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[145, 324, 323, 325],
-        accepted: TokenSet(554),
+        slots: &[148, 326, 325, 327],
+        accepted: TokenSet(600),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::WIDEN),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffe0000, "sm_72")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(601)),
+                    &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -3486,10 +5026,10 @@ pub(crate) static FORMS: [Form; 96] = [
     Form {
         section: "9.7.9.23",
         syntax: "{.space}.type d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[326, 327],
-        accepted: TokenSet(555),
+        slots: &[328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3502,20 +5042,23 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &[
+            "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
+        ],
     },
-    // mapa .shared::cluster.type d, a, b
+    // mapa {.space}.type d, sh, b
     Form {
         section: "9.7.9.23",
-        syntax: ".shared::cluster.type d, a, b",
-        complete: false,
+        syntax: "{.space}.type d, sh, b",
+        complete: true,
         ptxas: false,
-        slots: &[328, 327],
-        accepted: TokenSet(555),
+        slots: &[328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("sh", 1, Within::Whole, Role::Symbol)
+                .spaces(Spaces::Words(&[Modifier::Shared], false)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
@@ -3524,66 +5067,22 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
-    },
-    // mapa .shared::cluster.type d, sh, b
-    Form {
-        section: "9.7.9.23",
-        syntax: ".shared::cluster.type d, sh, b",
-        complete: false,
-        ptxas: false,
-        slots: &[328, 327],
-        accepted: TokenSet(555),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("sh", 1, Within::Whole, Role::Symbol),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+        notes: &[
+            "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // mapa .type d, a, b
-    Form {
-        section: "9.7.9.23",
-        syntax: ".type d, a, b",
-        complete: false,
-        ptxas: false,
-        slots: &[327],
-        accepted: TokenSet(490),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
     },
     // getctarank {.space}.type d, a
     Form {
         section: "9.7.9.24",
         syntax: "{.space}.type d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[326, 327],
-        accepted: TokenSet(555),
+        slots: &[328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -3591,22 +5090,23 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
+        notes: &[
+            "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
+        ],
     },
-    // getctarank .shared::cluster.type d, a
+    // getctarank {.space}.type d, var
     Form {
         section: "9.7.9.24",
-        syntax: ".shared::cluster.type d, a",
-        complete: false,
+        syntax: "{.space}.type d, var",
+        complete: true,
         ptxas: false,
-        slots: &[328, 327],
-        accepted: TokenSet(555),
+        slots: &[328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+            Operand::new("var", 1, Within::Whole, Role::Symbol)
+                .spaces(Spaces::Words(&[Modifier::Shared], false)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -3614,50 +5114,8 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[],
-    },
-    // getctarank .shared::cluster.type d, var
-    Form {
-        section: "9.7.9.24",
-        syntax: ".shared::cluster.type d, var",
-        complete: false,
-        ptxas: false,
-        slots: &[328, 327],
-        accepted: TokenSet(555),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("var", 1, Within::Whole, Role::Symbol),
+        notes: &[
+            "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // getctarank .type d, a
-    Form {
-        section: "9.7.9.24",
-        syntax: ".type d, a",
-        complete: false,
-        ptxas: false,
-        slots: &[327],
-        accepted: TokenSet(490),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::REG),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
     },
 ];

@@ -13,22 +13,45 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.1",
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[329, 330, 274, 331, 332],
-        accepted: TokenSet(560),
+        slots: &[330, 331, 273, 332, 333],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Slot(2)),
+                .length(Length::Slot(2))
+                .mark(Marks::WIDEN)
+                .mark(Marks::LONGER)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Read),
             Operand::new("b", 1, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                ]))
+                .mark(Marks::LONGER),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(610)),
+                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -37,22 +60,33 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.2",
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[333, 269, 274, 334, 332],
-        accepted: TokenSet(562),
+        slots: &[334, 275, 273, 335, 333],
+        accepted: TokenSet(612),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                ]))
+                .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Slot(2)),
+                .length(Length::Slot(2))
+                .mark(Marks::WIDEN)
+                .mark(Marks::LONGER),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -61,22 +95,32 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.2",
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[335, 269, 274, 334, 332],
-        accepted: TokenSet(564),
+        slots: &[336, 275, 273, 335, 333],
+        accepted: TokenSet(614),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                ]))
+                .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Slot(2)),
+                .length(Length::Slot(2))
+                .mark(Marks::WIDEN)
+                .mark(Marks::LONGER),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -85,22 +129,33 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.2",
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[333, 274, 106, 332],
-        accepted: TokenSet(565),
+        slots: &[334, 273, 38, 333],
+        accepted: TokenSet(615),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                ]))
+                .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Slot(1)),
+                .length(Length::Slot(1))
+                .mark(Marks::WIDEN)
+                .mark(Marks::LONGER),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -109,22 +164,35 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.2",
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: true,
-        slots: &[336, 269, 274, 106, 332],
-        accepted: TokenSet(566),
+        slots: &[337, 275, 273, 38, 333],
+        accepted: TokenSet(616),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                ]))
+                .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Slot(2)),
+                .length(Length::Slot(2))
+                .mark(Marks::WIDEN)
+                .mark(Marks::LONGER),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -133,20 +201,54 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.3",
         syntax: ".op.geom.ctype.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[337, 333, 338, 332],
-        accepted: TokenSet(569),
+        slots: &[338, 334, 339, 333],
+        accepted: TokenSet(619),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Update),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
-            Operand::new("c", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(49)), 1),
+                    (Cond::Holds(1, TokenSet(50)), 2),
+                    (Cond::Holds(1, TokenSet(51)), 4),
+                ]))
+                .mark(Marks::LONGER),
+            Operand::new("c", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(2, TokenSet(27)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(2, TokenSet(228)), Cond::Holds(0, TokenSet(32))]),
+                    &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(32)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(27))),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -155,20 +257,47 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.3",
         syntax: ".op.geom.ctype.clamp [a, b], c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[337, 333, 339, 332],
-        accepted: TokenSet(571),
+        slots: &[338, 334, 340, 333],
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Update),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
-            Operand::new("c", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(49)), 1),
+                    (Cond::Holds(1, TokenSet(50)), 2),
+                    (Cond::Holds(1, TokenSet(51)), 4),
+                ]))
+                .mark(Marks::LONGER),
+            Operand::new("c", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(2, TokenSet(36)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(2, TokenSet(622)), Cond::Holds(0, TokenSet(32))]),
+                    &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -177,16 +306,19 @@ pub(crate) static FORMS: [Form; 8] = [
     Form {
         section: "9.7.11.4",
         syntax: ".query.b32 d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[340, 106],
-        accepted: TokenSet(573),
+        slots: &[341, 38],
+        accepted: TokenSet(624),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::SURFACE),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],

@@ -13,262 +13,1024 @@ pub(crate) static FORMS: [Form; 37] = [
     Form {
         section: "9.7.16.7.1",
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 45, 46, 277, 106],
-        accepted: TokenSet(574),
+        slots: &[342, 46, 47, 279, 38],
+        accepted: TokenSet(625),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3)),
             Operand::new("nCols", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(32, 512, 32),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // tcgen05.dealloc .cta_group.sync.aligned.b32 taddr, nCols
     Form {
         section: "9.7.16.7.1",
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 45, 46, 106],
-        accepted: TokenSet(575),
+        slots: &[342, 46, 47, 38],
+        accepted: TokenSet(626),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Whole, Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::TMEM),
             Operand::new("nCols", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .range(32, 512, 32),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // tcgen05.relinquish_alloc_permit .cta_group.sync.aligned
     Form {
         section: "9.7.16.7.1",
         syntax: ".cta_group.sync.aligned",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 45, 46],
-        accepted: TokenSet(576),
+        slots: &[342, 46, 47],
+        accepted: TokenSet(627),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld .sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 342, 343, 344, 106],
-        accepted: TokenSet(580),
+        slots: &[46, 47, 343, 344, 345, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(5)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[2, 3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[1]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld .sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 345, 343, 344, 106],
-        accepted: TokenSet(582),
+        slots: &[46, 47, 346, 344, 345, 38],
+        accepted: TokenSet(641),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(5)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(395))],
+                    lengths: &[&[1]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 346, 343, 347, 137, 135, 62],
-        accepted: TokenSet(584),
+        slots: &[46, 47, 347, 344, 348, 140, 138, 65],
+        accepted: TokenSet(643),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 348, 343, 347, 137, 135, 62],
-        accepted: TokenSet(585),
+        slots: &[46, 47, 349, 344, 348, 140, 138, 65],
+        accepted: TokenSet(644),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 346, 343, 347, 75],
-        accepted: TokenSet(586),
+        slots: &[46, 47, 347, 344, 348, 78],
+        accepted: TokenSet(645),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     Form {
         section: "9.7.16.8.3",
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 348, 343, 347, 75],
-        accepted: TokenSet(587),
+        slots: &[46, 47, 349, 344, 348, 78],
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.st .sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     Form {
         section: "9.7.16.8.4",
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 342, 343, 349, 106],
-        accepted: TokenSet(589),
+        slots: &[46, 47, 343, 344, 350, 38],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
-            Operand::new("r", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("r", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[2, 3],
+            operands: &[1],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[1]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.st .sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     Form {
         section: "9.7.16.8.4",
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 345, 343, 349, 106],
-        accepted: TokenSet(590),
+        slots: &[46, 47, 346, 344, 350, 38],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
-            Operand::new("r", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("r", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[2],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(395))],
+                    lengths: &[&[1]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(633))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(634))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(635))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(636))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(637))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.wait::ld .sync.aligned
     Form {
         section: "9.7.16.8.5",
         syntax: ".sync.aligned",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46],
-        accepted: TokenSet(131),
+        slots: &[46, 47],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Wait),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.cp .cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
     Form {
         section: "9.7.16.9.2",
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 350, 351, 352, 353],
-        accepted: TokenSet(593),
-        ignored: TokenSet(6),
+        slots: &[342, 351, 352, 353, 354],
+        accepted: TokenSet(652),
+        ignored: TokenSet(393),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(4), Cond::Filled(3)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(1, TokenSet(653)),
+                    Cond::Holds(2, TokenSet(654)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(1, TokenSet(655)),
+                    Cond::Holds(2, TokenSet(656)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(657))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // tcgen05.shift .cta_group.down [taddr]
     Form {
         section: "9.7.16.9.3",
         syntax: ".cta_group.down [taddr]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 354],
-        accepted: TokenSet(595),
+        slots: &[342, 355],
+        accepted: TokenSet(659),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma .cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
@@ -277,8 +1039,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[341, 355, 356],
-        accepted: TokenSet(598),
+        slots: &[342, 356, 357],
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -297,8 +1059,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(599)), 4),
-                    (Cond::Holds(0, TokenSet(600)), 8),
+                    (Cond::Holds(0, TokenSet(663)), 4),
+                    (Cond::Holds(0, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -311,7 +1073,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(327)),
+                    Cond::Holds(1, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -365,8 +1127,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[341, 355, 357, 356],
-        accepted: TokenSet(602),
+        slots: &[342, 356, 358, 357],
+        accepted: TokenSet(666),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -385,8 +1147,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(599)), 4),
-                    (Cond::Holds(0, TokenSet(600)), 8),
+                    (Cond::Holds(0, TokenSet(663)), 4),
+                    (Cond::Holds(0, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -397,13 +1159,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(603))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(327)),
+                    Cond::Holds(1, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -457,8 +1219,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[341, 358, 201, 359, 356],
-        accepted: TokenSet(606),
+        slots: &[342, 359, 205, 360, 357],
+        accepted: TokenSet(670),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -486,27 +1248,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(344)),
-                    Cond::Holds(1, TokenSet(343)),
+                    Cond::Holds(3, TokenSet(366)),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(339)),
-                    Cond::Holds(1, TokenSet(331)),
+                    Cond::Holds(3, TokenSet(361)),
+                    Cond::Holds(1, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(341)), Cond::Holds(3, TokenSet(607))]),
-                    Cond::Holds(1, TokenSet(340)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
+                    Cond::Holds(1, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(340)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -525,7 +1287,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(340)),
+                    Cond::Holds(1, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -533,9 +1295,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(344)),
-                        Cond::Holds(3, TokenSet(339)),
-                        Cond::Holds(3, TokenSet(341)),
+                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -543,7 +1305,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(607)), Cond::Holds(3, TokenSet(608))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -574,8 +1336,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[341, 358, 201, 359, 356],
-        accepted: TokenSet(606),
+        slots: &[342, 359, 205, 360, 357],
+        accepted: TokenSet(670),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -603,27 +1365,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(344)),
-                    Cond::Holds(1, TokenSet(343)),
+                    Cond::Holds(3, TokenSet(366)),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(339)),
-                    Cond::Holds(1, TokenSet(331)),
+                    Cond::Holds(3, TokenSet(361)),
+                    Cond::Holds(1, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(341)), Cond::Holds(3, TokenSet(607))]),
-                    Cond::Holds(1, TokenSet(340)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
+                    Cond::Holds(1, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(340)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -642,7 +1404,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(340)),
+                    Cond::Holds(1, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -650,9 +1412,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(344)),
-                        Cond::Holds(3, TokenSet(339)),
-                        Cond::Holds(3, TokenSet(341)),
+                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -660,7 +1422,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(607)), Cond::Holds(3, TokenSet(608))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -691,8 +1453,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[341, 360, 356],
-        accepted: TokenSet(610),
+        slots: &[342, 361, 357],
+        accepted: TokenSet(674),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -711,8 +1473,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(599)), 4),
-                    (Cond::Holds(0, TokenSet(600)), 8),
+                    (Cond::Holds(0, TokenSet(663)), 4),
+                    (Cond::Holds(0, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -769,8 +1531,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[341, 360, 357, 356],
-        accepted: TokenSet(611),
+        slots: &[342, 361, 358, 357],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -789,8 +1551,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(599)), 4),
-                    (Cond::Holds(0, TokenSet(600)), 8),
+                    (Cond::Holds(0, TokenSet(663)), 4),
+                    (Cond::Holds(0, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -801,7 +1563,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(603))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
                 ptxas: false,
             },
             Rule {
@@ -851,8 +1613,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 355, 356],
-        accepted: TokenSet(613),
+        slots: &[362, 342, 356, 357],
+        accepted: TokenSet(677),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -874,8 +1636,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(599)), 4),
-                    (Cond::Holds(1, TokenSet(600)), 8),
+                    (Cond::Holds(1, TokenSet(663)), 4),
+                    (Cond::Holds(1, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -888,7 +1650,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(327)),
+                    Cond::Holds(2, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -942,8 +1704,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 355, 357, 356],
-        accepted: TokenSet(614),
+        slots: &[362, 342, 356, 358, 357],
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -965,8 +1727,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(599)), 4),
-                    (Cond::Holds(1, TokenSet(600)), 8),
+                    (Cond::Holds(1, TokenSet(663)), 4),
+                    (Cond::Holds(1, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -977,13 +1739,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(603))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(327)),
+                    Cond::Holds(2, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -1037,8 +1799,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 358, 201, 359, 356],
-        accepted: TokenSet(615),
+        slots: &[362, 342, 359, 205, 360, 357],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1069,27 +1831,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(344)),
-                    Cond::Holds(2, TokenSet(343)),
+                    Cond::Holds(4, TokenSet(366)),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(339)),
-                    Cond::Holds(2, TokenSet(331)),
+                    Cond::Holds(4, TokenSet(361)),
+                    Cond::Holds(2, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(341)), Cond::Holds(4, TokenSet(607))]),
-                    Cond::Holds(2, TokenSet(340)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
+                    Cond::Holds(2, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(340)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1108,14 +1870,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(340)),
+                    Cond::Holds(2, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(331)),
+                    Cond::Holds(2, TokenSet(353)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1123,9 +1885,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(344)),
-                        Cond::Holds(4, TokenSet(339)),
-                        Cond::Holds(4, TokenSet(341)),
+                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1133,7 +1895,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(607)), Cond::Holds(4, TokenSet(608))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1164,8 +1926,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 358, 201, 359, 356],
-        accepted: TokenSet(615),
+        slots: &[362, 342, 359, 205, 360, 357],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1196,27 +1958,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(344)),
-                    Cond::Holds(2, TokenSet(343)),
+                    Cond::Holds(4, TokenSet(366)),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(339)),
-                    Cond::Holds(2, TokenSet(331)),
+                    Cond::Holds(4, TokenSet(361)),
+                    Cond::Holds(2, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(341)), Cond::Holds(4, TokenSet(607))]),
-                    Cond::Holds(2, TokenSet(340)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
+                    Cond::Holds(2, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(340)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1235,14 +1997,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(340)),
+                    Cond::Holds(2, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(331)),
+                    Cond::Holds(2, TokenSet(353)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1250,9 +2012,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(344)),
-                        Cond::Holds(4, TokenSet(339)),
-                        Cond::Holds(4, TokenSet(341)),
+                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1260,7 +2022,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(607)), Cond::Holds(4, TokenSet(608))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1291,8 +2053,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 360, 356],
-        accepted: TokenSet(616),
+        slots: &[362, 342, 361, 357],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1314,8 +2076,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(599)), 4),
-                    (Cond::Holds(1, TokenSet(600)), 8),
+                    (Cond::Holds(1, TokenSet(663)), 4),
+                    (Cond::Holds(1, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1372,8 +2134,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[361, 341, 360, 357, 356],
-        accepted: TokenSet(617),
+        slots: &[362, 342, 361, 358, 357],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1395,8 +2157,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(599)), 4),
-                    (Cond::Holds(1, TokenSet(600)), 8),
+                    (Cond::Holds(1, TokenSet(663)), 4),
+                    (Cond::Holds(1, TokenSet(664)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1407,7 +2169,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(603))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
                 ptxas: false,
             },
             Rule {
@@ -1455,47 +2217,66 @@ pub(crate) static FORMS: [Form; 37] = [
     Form {
         section: "9.7.16.10.9.3",
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[362, 355, 363],
-        accepted: TokenSet(619),
+        slots: &[363, 356, 364],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.3",
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[362, 355, 363],
-        accepted: TokenSet(619),
+        slots: &[363, 356, 364],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1505,70 +2286,118 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.3",
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[362, 364, 363],
-        accepted: TokenSet(620),
+        slots: &[363, 365, 364],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.3",
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[362, 364, 363],
-        accepted: TokenSet(620),
+        slots: &[363, 365, 364],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1578,73 +2407,121 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.4",
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 362, 355, 363],
-        accepted: TokenSet(621),
+        slots: &[362, 363, 356, 364],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.4",
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 362, 355, 363],
-        accepted: TokenSet(621),
+        slots: &[362, 363, 356, 364],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1654,76 +2531,124 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.4",
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 362, 364, 363],
-        accepted: TokenSet(622),
+        slots: &[362, 363, 365, 364],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
         section: "9.7.16.10.9.4",
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 362, 364, 363],
-        accepted: TokenSet(622),
+        slots: &[362, 363, 365, 364],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1733,66 +2658,119 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
             Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // tcgen05.fence::before_thread_sync
     Form {
         section: "9.7.16.11.1",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Fence,
+        }],
         notes: &[],
     },
     // tcgen05.fence::after_thread_sync
     Form {
         section: "9.7.16.11.1",
         syntax: "",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(6),
+        accepted: TokenSet(9),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Fence,
+        }],
         notes: &[],
     },
     // tcgen05.commit .cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
     Form {
         section: "9.7.16.12.1",
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[341, 365, 178, 10, 40],
-        accepted: TokenSet(624),
+        slots: &[342, 366, 182, 10, 41],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
@@ -1802,12 +2780,23 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
-                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
+        }],
         notes: &[],
     },
 ];

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 105, 367, 368],
-        accepted: TokenSet(628),
+        slots: &[367, 109, 368, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -35,28 +35,28 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -67,28 +67,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -106,35 +106,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(563)),
+                    Cond::Holds(0, TokenSet(613)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(632)),
+                    Cond::Holds(0, TokenSet(694)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(89)),
+                    Cond::Holds(2, TokenSet(110)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -173,14 +173,13 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 369, 57, 368],
-        accepted: TokenSet(639),
+        slots: &[367, 370, 60, 369],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .length(Length::Fixed(2)),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -193,28 +192,28 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -225,28 +224,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -264,28 +263,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(563)),
+                    Cond::Holds(0, TokenSet(613)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(632)),
+                    Cond::Holds(0, TokenSet(694)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -328,8 +327,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 105, 367, 368],
-        accepted: TokenSet(628),
+        slots: &[367, 109, 368, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -348,28 +347,28 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -380,28 +379,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -412,14 +411,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(89)),
+                    Cond::Holds(2, TokenSet(110)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -455,14 +454,13 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 369, 57, 368],
-        accepted: TokenSet(639),
+        slots: &[367, 370, 60, 369],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .length(Length::Fixed(2)),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -475,28 +473,28 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -507,28 +505,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -539,7 +537,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -579,8 +577,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 105, 367, 368],
-        accepted: TokenSet(628),
+        slots: &[367, 109, 368, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -599,29 +597,32 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("lod", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("lod", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
             Operand::new("e", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
@@ -632,28 +633,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -664,14 +665,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(89)),
+                    Cond::Holds(2, TokenSet(110)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -707,14 +708,13 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 369, 57, 368],
-        accepted: TokenSet(639),
+        slots: &[367, 370, 60, 369],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .length(Length::Fixed(2)),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -727,29 +727,32 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("lod", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("lod", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
             Operand::new("e", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
@@ -760,28 +763,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -792,7 +795,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -832,8 +835,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 105, 367, 368],
-        accepted: TokenSet(628),
+        slots: &[367, 109, 368, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -852,52 +855,50 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                ]))
-                .mark(Marks::LONGER),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                ])),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                ]))
-                .mark(Marks::LONGER),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                ])),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
@@ -908,28 +909,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -940,14 +941,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(89)),
+                    Cond::Holds(2, TokenSet(110)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -983,14 +984,13 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[366, 369, 57, 368],
-        accepted: TokenSet(639),
+        slots: &[367, 370, 60, 369],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .length(Length::Fixed(2)),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1003,52 +1003,50 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("c", 1, Within::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(629)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                    (Cond::Holds(0, TokenSet(633)), 4),
-                    (Cond::Holds(0, TokenSet(634)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(608)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                    (Cond::Holds(0, TokenSet(695)), 4),
+                    (Cond::Holds(0, TokenSet(696)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                ]))
-                .mark(Marks::LONGER),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                ])),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
-                    (Cond::Holds(0, TokenSet(631)), 4),
-                    (Cond::Holds(0, TokenSet(632)), 4),
-                ]))
-                .mark(Marks::LONGER),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, TokenSet(693)), 4),
+                    (Cond::Holds(0, TokenSet(694)), 4),
+                ])),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(38)), 1),
-                    (Cond::Holds(0, TokenSet(629)), 1),
-                    (Cond::Holds(0, TokenSet(39)), 2),
-                    (Cond::Holds(0, TokenSet(630)), 2),
-                    (Cond::Holds(0, TokenSet(633)), 2),
-                    (Cond::Holds(0, TokenSet(634)), 2),
-                    (Cond::Holds(0, TokenSet(40)), 4),
+                    (Cond::Holds(0, TokenSet(49)), 1),
+                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(50)), 2),
+                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(695)), 1),
+                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
@@ -1059,28 +1057,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(635)),
-                    Cond::Holds(3, TokenSet(98)),
+                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(636)),
-                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(635)),
+                    Cond::Holds(0, TokenSet(697)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(699)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1091,7 +1089,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(636)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1125,85 +1123,125 @@ pub(crate) static FORMS: [Form; 14] = [
         }],
         notes: &[],
     },
-    // tld4 .comp.2d.v4.dtype.f32 d{|p}, [a, c]{, e}{, f}
+    // tld4 .comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
     Form {
         section: "9.7.10.4",
-        syntax: ".comp.2d.v4.dtype.f32 d{|p}, [a, c]{, e}{, f}",
-        complete: false,
+        syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
+        complete: true,
         ptxas: false,
-        slots: &[370, 371, 105, 110, 62],
-        accepted: TokenSet(641),
+        slots: &[371, 372, 109, 113, 65],
+        accepted: TokenSet(703),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Bits(3))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
+                .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("c", 1, Within::Bracket(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+                .optional()
+                .mark(Marks::SAMPLER),
+            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(50)), 2),
+                    (Cond::Holds(1, TokenSet(609)), 4),
+                    (Cond::Holds(1, TokenSet(693)), 4),
+                    (Cond::Holds(1, TokenSet(694)), 4),
+                ]))
+                .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
+                .ty(TypeExpr::Scalar(ScalarType::S32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // tld4 .comp.geom.v4.dtype.f32 d{|p}, [a, b, c]{, e}{, f}
-    Form {
-        section: "9.7.10.4",
-        syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a, b, c]{, e}{, f}",
-        complete: false,
-        ptxas: false,
-        slots: &[370, 372, 105, 110, 62],
-        accepted: TokenSet(643),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("p", 0, Within::Pair, Role::Def)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TEXTURE)
-                .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr).mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::S32)),
-            Operand::new("f", 3, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 2, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(704)),
+                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Operand(5, OperandTest::Present),
+                        Cond::Operand(6, OperandTest::Present),
+                    ]),
+                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Present),
+                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
         ],
-        rules: &[],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Texture),
+        }],
+        notes: &["geometries beyond .2d without a sampler: only the assembler says so"],
     },
     // txq .tquery.b32 d, [a]
     Form {
         section: "9.7.10.5",
         syntax: ".tquery.b32 d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[373, 106],
-        accepted: TokenSet(645),
+        slots: &[373, 38],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(707)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(708)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(709)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1212,16 +1250,40 @@ pub(crate) static FORMS: [Form; 14] = [
     Form {
         section: "9.7.10.5",
         syntax: ".squery.b32 d, [a]",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[374, 106],
-        accepted: TokenSet(647),
+        slots: &[374, 38],
+        accepted: TokenSet(711),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // txq .squery.b32 d, [b]
+    Form {
+        section: "9.7.10.5",
+        syntax: ".squery.b32 d, [b]",
+        complete: true,
+        ptxas: false,
+        slots: &[374, 38],
+        accepted: TokenSet(711),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 1, Within::Bracket(0), Role::Addr).mark(Marks::SAMPLER),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1230,17 +1292,22 @@ pub(crate) static FORMS: [Form; 14] = [
     Form {
         section: "9.7.10.5",
         syntax: ".tlquery.b32 d, [a], lod",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[375, 106],
-        accepted: TokenSet(649),
+        slots: &[375, 38],
+        accepted: TokenSet(713),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
-            Operand::new("lod", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("lod", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Fixed(1)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1249,10 +1316,10 @@ pub(crate) static FORMS: [Form; 14] = [
     Form {
         section: "9.7.10.6",
         syntax: ".type p, a",
-        complete: false,
+        complete: true,
         ptxas: false,
         slots: &[376],
-        accepted: TokenSet(651),
+        accepted: TokenSet(715),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1260,7 +1327,10 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],

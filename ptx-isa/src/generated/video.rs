@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -41,8 +41,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 378],
-        accepted: TokenSet(653),
+        slots: &[377, 169, 170, 132, 378],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -68,8 +68,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -95,10 +95,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -109,7 +109,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -118,10 +121,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 378],
-        accepted: TokenSet(653),
+        slots: &[377, 169, 170, 132, 378],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -133,7 +136,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -142,10 +148,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -159,7 +165,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -168,10 +177,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -182,7 +191,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -191,10 +203,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 378],
-        accepted: TokenSet(653),
+        slots: &[377, 169, 170, 132, 378],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -206,7 +218,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -215,10 +230,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -232,7 +247,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -241,10 +259,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -255,7 +273,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -264,10 +285,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 378],
-        accepted: TokenSet(653),
+        slots: &[377, 169, 170, 132, 378],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -279,7 +300,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -288,10 +312,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -305,7 +329,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -314,10 +341,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -328,7 +355,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -337,10 +367,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 378],
-        accepted: TokenSet(653),
+        slots: &[377, 169, 170, 132, 378],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -352,7 +382,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -361,10 +394,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -378,7 +411,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -387,10 +423,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164],
-        accepted: TokenSet(654),
+        slots: &[377, 169, 89, 132, 168],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -401,7 +437,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -410,10 +449,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164, 378],
-        accepted: TokenSet(655),
+        slots: &[377, 169, 89, 132, 168, 378],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -425,7 +464,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -434,10 +476,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164],
-        accepted: TokenSet(654),
+        slots: &[377, 169, 89, 132, 168],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -451,7 +493,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -460,10 +505,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164],
-        accepted: TokenSet(654),
+        slots: &[377, 169, 89, 132, 168],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -474,7 +519,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -483,10 +531,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164, 378],
-        accepted: TokenSet(655),
+        slots: &[377, 169, 89, 132, 168, 378],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -498,7 +546,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -507,10 +558,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.2",
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 86, 129, 164],
-        accepted: TokenSet(654),
+        slots: &[377, 169, 89, 132, 168],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -524,7 +575,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -533,10 +587,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.3",
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129, 379],
-        accepted: TokenSet(657),
+        slots: &[377, 169, 170, 132, 379],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -552,7 +606,26 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NEG),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Negated),
+                        Cond::Operand(2, OperandTest::Negated),
+                    ]),
+                    Cond::Not(&Cond::All(&[
+                        Cond::Operand(1, OperandTest::Negated),
+                        Cond::Operand(2, OperandTest::Negated),
+                    ])),
+                    Cond::Operand(3, OperandTest::Negated),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -561,10 +634,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.3",
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 380, 129, 379],
-        accepted: TokenSet(659),
+        slots: &[377, 169, 170, 380, 132, 379],
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -576,7 +649,26 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Negated),
+                        Cond::Operand(2, OperandTest::Negated),
+                    ]),
+                    Cond::Not(&Cond::All(&[
+                        Cond::Operand(1, OperandTest::Negated),
+                        Cond::Operand(2, OperandTest::Negated),
+                    ])),
+                    Cond::Operand(3, OperandTest::Negated),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -585,10 +677,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.4",
         syntax: ".atype.btype.cmp d, a, b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381],
-        accepted: TokenSet(661),
+        slots: &[169, 170, 381],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -599,7 +691,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -608,10 +703,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.4",
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381, 378],
-        accepted: TokenSet(662),
+        slots: &[169, 170, 381, 378],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -623,7 +718,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -632,10 +730,10 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.1.4",
         syntax: ".atype.btype.cmp d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381],
-        accepted: TokenSet(661),
+        slots: &[169, 170, 381],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -649,7 +747,10 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::LANES),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -658,24 +759,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -684,24 +792,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -710,24 +825,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -736,24 +858,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -762,24 +891,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -788,24 +924,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -814,24 +957,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -840,24 +990,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -866,24 +1023,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -892,24 +1056,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -918,24 +1089,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -944,24 +1122,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.1",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -970,24 +1155,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.2",
         syntax: ".atype.btype.cmp d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381],
-        accepted: TokenSet(661),
+        slots: &[169, 170, 381],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -996,24 +1188,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.2",
         syntax: ".atype.btype.cmp.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381, 19],
-        accepted: TokenSet(664),
+        slots: &[169, 170, 381, 19],
+        accepted: TokenSet(728),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+                .mark(Marks::HALVES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1022,24 +1221,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1048,24 +1254,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1074,24 +1287,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1100,24 +1320,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1126,24 +1353,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1152,24 +1386,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1178,24 +1419,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1204,24 +1452,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1230,24 +1485,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1256,24 +1518,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1282,24 +1551,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 129],
-        accepted: TokenSet(652),
+        slots: &[377, 169, 170, 132],
+        accepted: TokenSet(716),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1308,24 +1584,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.3",
         syntax: ".dtype.atype.btype.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[377, 165, 166, 19],
-        accepted: TokenSet(663),
+        slots: &[377, 169, 170, 19],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1334,24 +1617,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.4",
         syntax: ".atype.btype.cmp d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381],
-        accepted: TokenSet(661),
+        slots: &[169, 170, 381],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1360,24 +1650,31 @@ pub(crate) static FORMS: [Form; 54] = [
     Form {
         section: "9.7.18.2.4",
         syntax: ".atype.btype.cmp.add d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[165, 166, 381, 19],
-        accepted: TokenSet(664),
+        slots: &[169, 170, 381, 19],
+        accepted: TokenSet(728),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+                .mark(Marks::BYTES)
+                .mark(Marks::REG),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],

@@ -8,15 +8,15 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 11] = [
+pub(crate) static FORMS: [Form; 13] = [
     // vote .mode.pred d, a
     Form {
         section: "9.7.13.8",
         syntax: ".mode.pred d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[382, 88],
-        accepted: TokenSet(666),
+        slots: &[382, 91],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -24,7 +24,16 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -33,10 +42,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.8",
         syntax: ".ballot.b32 d, a",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[383, 106],
-        accepted: TokenSet(668),
+        slots: &[383, 38],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -44,7 +53,20 @@ pub(crate) static FORMS: [Form; 11] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -53,10 +75,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.9",
         syntax: ".sync.mode.pred d, a, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 382, 88],
-        accepted: TokenSet(669),
+        slots: &[46, 382, 91],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -78,10 +100,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.9",
         syntax: ".sync.ballot.b32 d, a, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 383, 106],
-        accepted: TokenSet(670),
+        slots: &[46, 383, 38],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -98,17 +120,43 @@ pub(crate) static FORMS: [Form; 11] = [
         effects: &[],
         notes: &[],
     },
-    // match .any.sync.type d, a, membermask
+    // match .any.sync.b32 d, a, membermask
     Form {
         section: "9.7.13.10",
-        syntax: ".any.sync.type d, a, membermask",
-        complete: false,
+        syntax: ".any.sync.b32 d, a, membermask",
+        complete: true,
         ptxas: false,
-        slots: &[384, 45, 35],
-        accepted: TokenSet(672),
+        slots: &[384, 46, 38],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // match .any.sync.b64 d, a, membermask
+    Form {
+        section: "9.7.13.10",
+        syntax: ".any.sync.b64 d, a, membermask",
+        complete: true,
+        ptxas: false,
+        slots: &[384, 46, 41],
+        accepted: TokenSet(737),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -121,17 +169,47 @@ pub(crate) static FORMS: [Form; 11] = [
         effects: &[],
         notes: &[],
     },
-    // match .all.sync.type d{|p}, a, membermask
+    // match .all.sync.b32 d{|p}, a, membermask
     Form {
         section: "9.7.13.10",
-        syntax: ".all.sync.type d{|p}, a, membermask",
-        complete: false,
+        syntax: ".all.sync.b32 d{|p}, a, membermask",
+        complete: true,
         ptxas: false,
-        slots: &[385, 45, 35],
-        accepted: TokenSet(674),
+        slots: &[385, 46, 38],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
+            Operand::new("p", 0, Within::Pair, Role::Def)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // match .all.sync.b64 d{|p}, a, membermask
+    Form {
+        section: "9.7.13.10",
+        syntax: ".all.sync.b64 d{|p}, a, membermask",
+        complete: true,
+        ptxas: false,
+        slots: &[385, 46, 41],
+        accepted: TokenSet(740),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -152,10 +230,10 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.11",
         syntax: ".b32 d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[106],
-        accepted: TokenSet(123),
+        slots: &[38],
+        accepted: TokenSet(27),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -170,16 +248,14 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.12",
         syntax: ".sync.op.type dst, src, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 63, 75],
-        accepted: TokenSet(675),
+        slots: &[46, 66, 78],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("src", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
+            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
@@ -195,16 +271,14 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.12",
         syntax: ".sync.op.b32 dst, src, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 76, 106],
-        accepted: TokenSet(676),
+        slots: &[46, 79, 38],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("src", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
+            Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
@@ -219,20 +293,27 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.12",
         syntax: ".sync.op{.abs}{.NaN}.f32 dst, src, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 74, 137, 135, 62],
-        accepted: TokenSet(677),
+        slots: &[46, 77, 140, 138, 65],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("src", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 6, 0x10000000, "sm_100a"),
+                    Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -241,18 +322,16 @@ pub(crate) static FORMS: [Form; 11] = [
     Form {
         section: "9.7.13.14",
         syntax: ".sync d|p, membermask",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45],
-        accepted: TokenSet(73),
+        slots: &[46],
+        accepted: TokenSet(88),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
+            Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("membermask", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
         ],

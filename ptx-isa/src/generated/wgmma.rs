@@ -13,690 +13,1203 @@ pub(crate) static FORMS: [Form; 25] = [
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 386, 185, 56, 56],
-        accepted: TokenSet(679),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 386, 189, 59, 59],
+        accepted: TokenSet(745),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-a", 6, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("imm-trans-b", 7, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 386, 185, 56, 56],
-        accepted: TokenSet(679),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 386, 189, 59, 59],
+        accepted: TokenSet(745),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-b", 6, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 386, 387, 58, 58],
-        accepted: TokenSet(680),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 386, 387, 61, 61],
+        accepted: TokenSet(746),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-a", 6, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("imm-trans-b", 7, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 386, 387, 58, 58],
-        accepted: TokenSet(680),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 386, 387, 61, 61],
+        accepted: TokenSet(746),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-b", 6, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 388, 387, 235, 235],
-        accepted: TokenSet(682),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 388, 387, 239, 239],
+        accepted: TokenSet(748),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 388, 387, 235, 235],
-        accepted: TokenSet(682),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 388, 387, 239, 239],
+        accepted: TokenSet(748),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 389, 185, 193, 194],
-        accepted: TokenSet(684),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 389, 189, 197, 198],
+        accepted: TokenSet(750),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 389, 185, 193, 194],
-        accepted: TokenSet(684),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 389, 189, 197, 198],
+        accepted: TokenSet(750),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 390, 210, 115, 391, 392],
-        accepted: TokenSet(687),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 390, 214, 118, 391, 392],
+        accepted: TokenSet(753),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                    ]),
+                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 390, 210, 115, 391, 392],
-        accepted: TokenSet(687),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 390, 214, 118, 391, 392],
+        accepted: TokenSet(753),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(4))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                    ]),
+                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 393, 115, 217, 217, 394, 85],
-        accepted: TokenSet(689),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
+        accepted: TokenSet(755),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d
     Form {
         section: "9.7.15.5.2",
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84, 393, 115, 217, 217, 394, 85],
-        accepted: TokenSet(689),
-        ignored: TokenSet(24),
+        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
+        accepted: TokenSet(755),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(3))
+                .length(Length::Share(2))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 389, 185, 56, 56],
-        accepted: TokenSet(690),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 389, 189, 59, 59],
+        accepted: TokenSet(756),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-a", 8, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("imm-trans-b", 9, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 389, 185, 56, 56],
-        accepted: TokenSet(690),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 389, 189, 59, 59],
+        accepted: TokenSet(756),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-b", 8, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 389, 387, 58, 58],
-        accepted: TokenSet(691),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 389, 387, 61, 61],
+        accepted: TokenSet(757),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-a", 8, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("imm-trans-b", 9, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 389, 387, 58, 58],
-        accepted: TokenSet(691),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 389, 387, 61, 61],
+        accepted: TokenSet(757),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-trans-b", 8, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 386, 387, 235, 235],
-        accepted: TokenSet(692),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 386, 387, 239, 239],
+        accepted: TokenSet(758),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 386, 387, 235, 235],
-        accepted: TokenSet(692),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 386, 387, 239, 239],
+        accepted: TokenSet(758),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 395, 185, 193, 194],
-        accepted: TokenSet(694),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 395, 189, 197, 198],
+        accepted: TokenSet(760),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 395, 185, 193, 194],
-        accepted: TokenSet(694),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 395, 189, 197, 198],
+        accepted: TokenSet(760),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Hold(4))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 396, 210, 115, 391, 392],
-        accepted: TokenSet(696),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
+        accepted: TokenSet(762),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                    ]),
+                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d
     Form {
         section: "9.7.15.6.3",
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[361, 45, 84, 396, 210, 115, 391, 392],
-        accepted: TokenSet(696),
-        ignored: TokenSet(24),
+        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
+        accepted: TokenSet(762),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both).mark(Marks::TIED),
-            Operand::new("a", 1, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Both)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Share(3))
+                .mark(Marks::TIED),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4)),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::REG)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 3, 1),
+                .length(Length::Fixed(1)),
+            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred)),
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .range(0, 1, 1),
         ],
-        rules: &[],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                    ]),
+                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
     },
     // wgmma.fence .sync{.aligned}
     Form {
         section: "9.7.15.7.1",
         syntax: ".sync{.aligned}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84],
-        accepted: TokenSet(131),
+        slots: &[46, 87],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+        ],
         notes: &[],
     },
     // wgmma.commit_group .sync{.aligned}
     Form {
         section: "9.7.15.7.2",
         syntax: ".sync{.aligned}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84],
-        accepted: TokenSet(131),
+        slots: &[46, 87],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+        ],
         notes: &[],
     },
     // wgmma.wait_group .sync{.aligned} N
     Form {
         section: "9.7.15.7.3",
         syntax: ".sync{.aligned} N",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 84],
-        accepted: TokenSet(131),
+        slots: &[46, 87],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            ptxas: false,
+        }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Wgmma, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warpgroup),
+            },
+        ],
         notes: &[],
     },
 ];

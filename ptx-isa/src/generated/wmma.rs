@@ -8,574 +8,932 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 29] = [
+pub(crate) static FORMS: [Form; 19] = [
     // wmma.load.a .sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 400],
-        accepted: TokenSet(700),
+        slots: &[46, 47, 397, 398, 399, 400],
+        accepted: TokenSet(766),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.a .sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 401],
-        accepted: TokenSet(701),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::Since(
+                Cond::Holds(4, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
+        tables: &[Table {
+            columns: &[3, 5],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.load.a .sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
+    // wmma.load.a .sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
+        syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 397, 402, 399, 403],
-        accepted: TokenSet(703),
+        slots: &[46, 47, 397, 401, 399, 239],
+        accepted: TokenSet(771),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.load.a .sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
+    // wmma.load.a .sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
+        syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 397, 404, 399, 405],
-        accepted: TokenSet(704),
+        slots: &[46, 47, 397, 402, 399, 134],
+        accepted: TokenSet(772),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.load.a .sync.aligned.row.shape{.ss}.atype r, [p]{, stride}
+    // wmma.load.a .sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
-        syntax: ".sync.aligned.row.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
+        syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 188, 406, 399, 407],
-        accepted: TokenSet(706),
+        slots: &[46, 47, 192, 403, 399, 404],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.load.a .sync.aligned.row.shape{.ss}.atype r, [p]{, stride}
+    // wmma.load.a .sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
-        syntax: ".sync.aligned.row.shape{.ss}.atype r, [p]{, stride}",
-        complete: false,
+        syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 188, 408, 399, 409],
-        accepted: TokenSet(707),
+        slots: &[46, 47, 192, 405, 399, 221],
+        accepted: TokenSet(775),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
-        effects: &[],
-        notes: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
     // wmma.load.b .sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 410],
-        accepted: TokenSet(700),
+        slots: &[46, 47, 397, 398, 399, 406],
+        accepted: TokenSet(766),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.b .sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 411],
-        accepted: TokenSet(701),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::Since(
+                Cond::Holds(4, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.b .sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 402, 399, 412],
-        accepted: TokenSet(703),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
+        tables: &[Table {
+            columns: &[3, 5],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+            ],
         }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.b .sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 404, 399, 413],
-        accepted: TokenSet(704),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
         }],
-        tables: &[],
-        effects: &[],
         notes: &[],
     },
-    // wmma.load.b .sync.aligned.col.shape{.ss}.btype r, [p]{, stride}
+    // wmma.load.b .sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     Form {
         section: "9.7.14.4.3",
-        syntax: ".sync.aligned.col.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
+        syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 189, 406, 399, 414],
-        accepted: TokenSet(708),
+        slots: &[46, 47, 397, 401, 399, 239],
+        accepted: TokenSet(771),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.b .sync.aligned.col.shape{.ss}.btype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.col.shape{.ss}.btype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 189, 408, 399, 415],
-        accepted: TokenSet(709),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 416],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 417],
-        accepted: TokenSet(712),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 402, 399, 417],
-        accepted: TokenSet(713),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 404, 399, 418],
-        accepted: TokenSet(704),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 406, 399, 419],
-        accepted: TokenSet(714),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
-    Form {
-        section: "9.7.14.4.3",
-        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 408, 399, 419],
-        accepted: TokenSet(715),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
-    Form {
-        section: "9.7.14.4.4",
-        syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 398, 399, 420],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("r", 1, Within::Whole, Role::Use),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
-    Form {
-        section: "9.7.14.4.4",
-        syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 421, 399, 422],
-        accepted: TokenSet(717),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("r", 1, Within::Whole, Role::Use),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
-    Form {
-        section: "9.7.14.4.4",
-        syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 402, 399, 423],
-        accepted: TokenSet(713),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("r", 1, Within::Whole, Role::Use),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
-    Form {
-        section: "9.7.14.4.4",
-        syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 397, 404, 399, 424],
-        accepted: TokenSet(704),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("r", 1, Within::Whole, Role::Use),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // wmma.mma .sync.aligned.alayout.blayout.shape.dtype.ctype d, a, b, c
-    Form {
-        section: "9.7.14.4.5",
-        syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype d, a, b, c",
-        complete: false,
-        ptxas: false,
-        slots: &[45, 46, 183, 184, 398, 185, 186],
-        accepted: TokenSet(718),
-        ignored: TokenSet(24),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
-        ],
-        rules: &[],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+    },
+    // wmma.load.b .sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
+    Form {
+        section: "9.7.14.4.3",
+        syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 397, 402, 399, 134],
+        accepted: TokenSet(772),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
+            Operand::new("stride", 2, Within::Whole, Role::Use)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // wmma.load.b .sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}
+    Form {
+        section: "9.7.14.4.3",
+        syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 193, 403, 399, 407],
+        accepted: TokenSet(776),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
+            Operand::new("stride", 2, Within::Whole, Role::Use)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // wmma.load.b .sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
+    Form {
+        section: "9.7.14.4.3",
+        syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 193, 405, 399, 221],
+        accepted: TokenSet(777),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
+            Operand::new("stride", 2, Within::Whole, Role::Use)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
+    Form {
+        section: "9.7.14.4.3",
+        syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 397, 408, 399, 409],
+        accepted: TokenSet(780),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(5))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(4)),
+            Operand::new("stride", 2, Within::Whole, Role::Use)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(4, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3, 5],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
+    Form {
+        section: "9.7.14.4.4",
+        syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 397, 408, 399, 410],
+        accepted: TokenSet(780),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(4)),
+            Operand::new("r", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(5))
+                .length(Length::Table),
+            Operand::new("stride", 2, Within::Whole, Role::Use)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(4, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3, 5],
+            operands: &[1],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // wmma.mma .sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
+    Form {
+        section: "9.7.14.4.5",
+        syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 187, 188, 398, 189, 190, 214],
+        accepted: TokenSet(782),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(5))
+                .length(Length::Cases(&[
+                    (Cond::Holds(5, TokenSet(110)), 4),
+                    (Cond::Holds(5, TokenSet(119)), 8),
+                ]))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(6))
+                .length(Length::Cases(&[
+                    (Cond::Holds(6, TokenSet(110)), 4),
+                    (Cond::Holds(6, TokenSet(119)), 8),
+                ])),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[4],
+            operands: &[1, 2],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
     // wmma.mma .sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c
     Form {
         section: "9.7.14.4.5",
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
-        complete: false,
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 183, 184, 398, 115, 391, 392, 115, 210],
-        accepted: TokenSet(719),
-        ignored: TokenSet(24),
+        slots: &[46, 47, 187, 188, 398, 118, 391, 392, 118, 214],
+        accepted: TokenSet(783),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")]),
-            ptxas: false,
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(549))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(542))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[4],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767))],
+                    lengths: &[&[8], &[2], &[2], &[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768))],
+                    lengths: &[&[8], &[1], &[4], &[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769))],
+                    lengths: &[&[8], &[4], &[1], &[8]],
+                    floors: &[],
+                },
+            ],
         }],
-        tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.mma .sync.aligned.alayout.blayout.shape.f32.atype.btype.f32 d, a, b, c
+    // wmma.mma .sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c
     Form {
         section: "9.7.14.4.5",
-        syntax: ".sync.aligned.alayout.blayout.shape.f32.atype.btype.f32 d, a, b, c",
-        complete: false,
+        syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 183, 184, 398, 62, 401, 411, 62],
-        accepted: TokenSet(720),
-        ignored: TokenSet(24),
+        slots: &[46, 47, 187, 188, 398, 65, 61, 61, 65],
+        accepted: TokenSet(784),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table)
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
+                .length(Length::Table),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
+                .length(Length::Table),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Table),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[4],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(767))],
+                    lengths: &[&[8], &[4], &[4], &[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(768))],
+                    lengths: &[&[8], &[2], &[8], &[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(769))],
+                    lengths: &[&[8], &[8], &[2], &[8]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
+    },
+    // wmma.mma .sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c
+    Form {
+        section: "9.7.14.4.5",
+        syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 187, 188, 401, 65, 239, 239, 65],
+        accepted: TokenSet(785),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(8))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(4)),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -586,22 +944,35 @@ pub(crate) static FORMS: [Form; 29] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.mma .sync.aligned.alayout.blayout.shape.f32.atype.btype.f32 d, a, b, c
+    // wmma.mma .sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c
     Form {
         section: "9.7.14.4.5",
-        syntax: ".sync.aligned.alayout.blayout.shape.f32.atype.btype.f32 d, a, b, c",
-        complete: false,
+        syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 183, 184, 402, 62, 403, 412, 62],
-        accepted: TokenSet(721),
-        ignored: TokenSet(24),
+        slots: &[46, 47, 187, 188, 402, 135, 134, 134, 134, 134],
+        accepted: TokenSet(786),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(2)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -612,81 +983,107 @@ pub(crate) static FORMS: [Form; 29] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.mma .sync.aligned.alayout.blayout.shape{.rnd}.f64.f64.f64.f64 d, a, b, c
+    // wmma.mma .sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c
     Form {
         section: "9.7.14.4.5",
-        syntax: ".sync.aligned.alayout.blayout.shape{.rnd}.f64.f64.f64.f64 d, a, b, c",
-        complete: false,
+        syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 183, 184, 404, 132, 131, 131, 131, 131],
-        accepted: TokenSet(722),
-        ignored: TokenSet(24),
+        slots: &[46, 47, 192, 193, 403, 118, 404, 407, 118, 214],
+        accepted: TokenSet(787),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(2)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(788)), Cond::Holds(7, TokenSet(788))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(789)), Cond::Holds(7, TokenSet(789))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
+        ],
     },
-    // wmma.mma .sync.aligned.row.col.shape.s32.atype.btype.s32{.satfinite} d, a, b, c
+    // wmma.mma .op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c
     Form {
         section: "9.7.14.4.5",
-        syntax: ".sync.aligned.row.col.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
-        complete: false,
+        syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
+        complete: true,
         ptxas: false,
-        slots: &[45, 46, 188, 189, 406, 115, 407, 414, 115, 210],
-        accepted: TokenSet(723),
-        ignored: TokenSet(24),
+        slots: &[411, 88, 46, 47, 192, 193, 405, 118, 221, 221, 118],
+        accepted: TokenSet(790),
+        ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(2)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(385)),
+                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[],
-    },
-    // wmma.mma .op.popc.sync.aligned.row.col.shape.s32.atype.btype.s32 d, a, b, c
-    Form {
-        section: "9.7.14.4.5",
-        syntax: ".op.popc.sync.aligned.row.col.shape.s32.atype.btype.s32 d, a, b, c",
-        complete: false,
-        ptxas: false,
-        slots: &[425, 85, 45, 46, 188, 189, 408, 115, 409, 415, 115],
-        accepted: TokenSet(724),
-        ignored: TokenSet(24),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def),
-            Operand::new("a", 1, Within::Whole, Role::Use),
-            Operand::new("b", 2, Within::Whole, Role::Use),
-            Operand::new("c", 3, Within::Whole, Role::Use),
+        notes: &[
+            "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
-        rules: &[],
-        tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
     },
 ];

@@ -95,6 +95,7 @@ pub(crate) enum TypeExpr {
 pub(crate) enum Length {
     Scalar,
     Fixed(u16),
+    Share(String),
     /// As a slot of vector lengths says.
     Slot(String),
     /// First match decides.

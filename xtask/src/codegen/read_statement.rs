@@ -33,6 +33,10 @@ const MARKS: &[&str] = &[
     "braced",
     "tied",
     "longer",
+    "parts",
+    "bare",
+    "halves",
+    "bytes",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
@@ -285,6 +289,9 @@ fn range(c: &mut Cursor) -> Result<(i64, i64, i64)> {
 fn length(c: &mut Cursor) -> Result<Length> {
     if c.peek_char() == Some('.') {
         return Ok(Length::Slot(c.word("a slot")?));
+    }
+    if c.eat_word("share") {
+        return Ok(Length::Share(c.word("a slot")?));
     }
     if !c.eat("{") {
         return Ok(Length::Fixed(c.number("a number of elements")?));

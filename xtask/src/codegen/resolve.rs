@@ -206,7 +206,15 @@ impl<'a> Binder<'a> {
             .ignored_on
             .iter()
             .find(|(name, ..)| self.block.names.contains(name));
-        let ignored = self.tables.set(ignored.map_or(&[], |(_, words, _)| words));
+        let mut ignored: Vec<String> = ignored.map_or(Vec::new(), |(_, words, _)| words.clone());
+        // What is ignored everywhere is not where a form of the block has a use for it.
+        let everywhere = self.vocabulary.modifiers.iter().filter(|m| m.ignored);
+        ignored.extend(
+            everywhere
+                .map(|m| m.text.clone())
+                .filter(|word| !self.block_names.contains(word)),
+        );
+        let ignored = self.tables.set(&ignored);
         self.operands = form.operands.iter().map(|o| o.name.clone()).collect();
         let mut operands = String::new();
         for i in 0..form.operands.len() {
@@ -312,6 +320,10 @@ impl<'a> Binder<'a> {
                 if let Some(slot) = self.slot_index(slot) {
                     out += &format!(".length(Length::Slot({slot}))");
                 }
+            }
+            Length::Share(slot) => {
+                let slot = self.need_slot(slot, &def.pos)?;
+                out += &format!(".length(Length::Share({slot}))");
             }
             Length::Cases(cases) => {
                 let mut list = Vec::new();

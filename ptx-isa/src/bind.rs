@@ -1,0 +1,160 @@
+//! Which written operand is which operand of a form.
+
+use crate::{Form, Marks, Operand, Shape, Within, Written};
+
+/// The most operands a form has.
+pub const MAX_OPERANDS: usize = 24;
+
+/// One operand of a form as it is written.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) struct Bound<'a> {
+    /// The operand itself: the base of an address, one half of a pair.
+    pub(crate) inner: &'a Written<'a>,
+    /// What stands between the commas.
+    pub(crate) outer: &'a Written<'a>,
+}
+
+/// For each operand of a form what is written for it.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Binding<'a> {
+    bound: [Option<Bound<'a>>; MAX_OPERANDS],
+    /// The first operand of the place whose shape is not that of the form.
+    pub(crate) misshapen: u32,
+}
+
+impl<'a> Binding<'a> {
+    pub(crate) const EMPTY: Self = Self {
+        bound: [None; MAX_OPERANDS],
+        misshapen: 0,
+    };
+
+    /// What is written for an operand; the base of an address without its brackets.
+    pub fn get(&self, operand: usize) -> Option<&'a Written<'a>> {
+        self.bound(operand).map(|b| b.inner)
+    }
+
+    pub(crate) fn bound(&self, operand: usize) -> Option<Bound<'a>> {
+        *self.bound.get(operand)?
+    }
+
+    fn set(&mut self, operand: usize, inner: &'a Written<'a>, outer: &'a Written<'a>) {
+        if let Some(entry) = self.bound.get_mut(operand) {
+            *entry = Some(Bound { inner, outer });
+        }
+    }
+
+    fn refuse(&mut self, operand: usize) {
+        self.misshapen |= 1 << operand.min(31);
+    }
+
+    /// Binds one written operand to the operands of one place: those from `first` on.
+    fn bind_place(&mut self, operands: &[Operand], first: usize, outer: &'a Written<'a>) {
+        let Some(head) = operands.first() else { return };
+        let inside = match (head.within, outer.shape) {
+            (Within::Bracket(_), Shape::Bracket(parts)) => parts,
+            (Within::Vector(_), Shape::Vector(parts)) => parts,
+            (Within::Bracket(_), Shape::Register(_) | Shape::Variable(..))
+                if head.marks.contains(Marks::BARE) =>
+            {
+                self.set(first, outer, outer);
+                return;
+            }
+            (Within::Whole, shape) => {
+                let pair = operands.get(1).filter(|o| o.within == Within::Pair);
+                match (shape, pair) {
+                    (Shape::Pair([a, b]), Some(_))
+                        if a.shape != Shape::Sink || b.shape != Shape::Sink =>
+                    {
+                        self.set(first, a, outer);
+                        self.set(first + 1, b, outer);
+                    }
+                    (Shape::Pair(_), _) => self.refuse(first),
+                    (_, Some(pair)) if !pair.optional => self.refuse(first),
+                    _ => self.set(first, outer, outer),
+                }
+                return;
+            }
+            (Within::Parentheses, Shape::List(_)) => {
+                self.set(first, outer, outer);
+                return;
+            }
+            _ => {
+                self.refuse(first);
+                return;
+            }
+        };
+        let required = operands.iter().filter(|o| !o.optional).count();
+        if inside.len() < required || inside.len() > operands.len() {
+            self.refuse(first);
+            return;
+        }
+        let mut spare = inside.len() - required;
+        let mut parts = inside.iter();
+        for (i, operand) in operands.iter().enumerate() {
+            if operand.optional {
+                if spare == 0 {
+                    continue;
+                }
+                spare -= 1;
+            }
+            if let Some(part) = parts.next() {
+                self.set(first + i, part, outer);
+            }
+        }
+    }
+}
+
+/// The range of the operands in each place of the form, and whether the place may be left out.
+fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
+    let operands = form.operands();
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let start = at;
+        let head = operands.get(start)?;
+        while operands.get(at).is_some_and(|o| o.place == head.place) {
+            at += 1;
+        }
+        // What may be left out inside of brackets does not free the brackets.
+        let optional = operands.get(start..at)?.iter().all(|o| o.optional);
+        Some((start, at, optional))
+    })
+}
+
+/// How many operands between commas a form has: at least, and at most.
+pub fn operand_count(form: &Form) -> (usize, usize) {
+    places(form).fold((0, 0), |(least, most), (.., optional)| {
+        (least + usize::from(!optional), most + 1)
+    })
+}
+
+/// Every way to bind the written operands: places that may be left out are filled from left to right first.
+pub(crate) fn bindings<'a>(
+    form: &'static Form,
+    written: &'a [Written<'a>],
+) -> impl Iterator<Item = Binding<'a>> {
+    let (least, most) = operand_count(form);
+    let optional = (most - least).min(8);
+    let fits = written.len() >= least && written.len() <= most;
+    // A set bit leaves the place out; the last optional place is the highest bit that moves first.
+    let masks = (0u32..1 << optional)
+        .filter(move |mask| fits && mask.count_ones() as usize == most - written.len());
+    let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));
+    masks.map(move |mask| {
+        let mut binding = Binding::EMPTY;
+        let mut next = written.iter();
+        let mut index = 0;
+        for (start, end, optional) in places(form) {
+            if optional {
+                index += 1;
+                if mask >> (index - 1) & 1 != 0 {
+                    continue;
+                }
+            }
+            let operands = form.operands().get(start..end).unwrap_or(&[]);
+            if let Some(outer) = next.next() {
+                binding.bind_place(operands, start, outer);
+            }
+        }
+        binding
+    })
+}

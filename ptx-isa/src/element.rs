@@ -1,0 +1,281 @@
+//! What is asked of one operand, or of every element of it: signs, kinds, types, constants, state spaces.
+
+use crate::fit::Expected;
+use crate::{
+    Access, LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape,
+    StateSpace, TypeExpr, TypeKind, Written,
+};
+
+/// Where an address may lie.
+#[derive(Copy, Clone)]
+pub(crate) enum SpaceRule {
+    Any,
+    One(StateSpace),
+    Words(&'static [Modifier], bool),
+}
+
+impl SpaceRule {
+    fn takes(self, space: StateSpace) -> bool {
+        match self {
+            Self::Any => true,
+            Self::One(wanted) => wanted.overlaps(space),
+            Self::Words(words, generic) => {
+                let mut spaces = words.iter().filter_map(|w| w.state_space());
+                generic && space.is_generic() || spaces.any(|s| s.overlaps(space))
+            }
+        }
+    }
+
+    /// Whether a number may be an address: only that of a variable of the thread.
+    fn takes_number(self) -> bool {
+        match self {
+            Self::Any => false,
+            Self::One(space) => space == StateSpace::Local,
+            Self::Words(words, _) => {
+                let mut spaces = words.iter().filter_map(|w| w.state_space());
+                spaces.any(|s| s == StateSpace::Local)
+            }
+        }
+    }
+}
+
+/// What is asked of an operand, or of every element of it.
+pub(crate) struct Element<'o> {
+    pub(crate) operand: &'o Operand,
+    pub(crate) expected: Expected,
+    pub(crate) spaces: SpaceRule,
+}
+
+impl Element<'_> {
+    fn has(&self, mark: Marks) -> bool {
+        self.operand.marks.contains(mark)
+    }
+
+    /// Whether the operand is a vector of registers that are as wide together as the type asks.
+    pub(crate) fn parts(&self, written: &Written<'_>) -> bool {
+        let Some(bits) = self.expected.bits() else {
+            return false;
+        };
+        match written.shape {
+            Shape::Vector(elements) => {
+                let each = bits / (elements.len().max(1) as u16);
+                let sinks = elements.iter().filter(|e| e.shape == Shape::Sink).count();
+                let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
+                whole
+                    && sinks < elements.len()
+                    && elements.iter().all(|e| match e.shape {
+                        Shape::Register(ty) => Expected::Width(each).takes_register(ty, false),
+                        Shape::Sink => self.has(Marks::SINK),
+                        Shape::Integer(_) => self.operand.role == Role::Use,
+                        _ => false,
+                    })
+            }
+            Shape::RegisterVector(ty, n) => ty.bits() * u16::from(n) == bits,
+            _ => false,
+        }
+    }
+
+    /// Whether a register may be an element of a vector.
+    pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
+        let value = matches!(self.operand.role, Role::Def | Role::Use | Role::Both);
+        value && self.expected.takes_element(ty, self.has(Marks::WIDEN))
+    }
+
+    /// One register without braces where a vector of one would do: `_` is no such register.
+    pub(crate) fn check_scalar(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        if written.shape == Shape::Sink {
+            return Err(OperandProblem::Sink);
+        }
+        self.check(written)
+    }
+
+    pub(crate) fn check(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        if written.negated && !self.has(Marks::NEG) {
+            return Err(OperandProblem::Negated);
+        }
+        if written.inverted && !(self.has(Marks::NOT) && self.expected.is_predicate()) {
+            return Err(OperandProblem::Inverted);
+        }
+        if written.lanes.is_some_and(|lanes| !self.takes_lanes(lanes)) {
+            return Err(OperandProblem::Lanes);
+        }
+        match self.operand.role {
+            Role::Def | Role::Use | Role::Both => self.value(written),
+            Role::Imm => match written.shape {
+                Shape::Integer(_) | Shape::Float | Shape::Single => self.constant(written),
+                _ => Err(OperandProblem::NeedsConstant),
+            },
+            Role::Addr => self.address(written),
+            Role::Label => kind(matches!(written.shape, Shape::Label)),
+            Role::Func => match written.shape {
+                Shape::Register(ty) => kind(self.has(Marks::REG) && is_address(ty, &[32, 64])),
+                shape => kind(!self.has(Marks::REG) && matches!(shape, Shape::Function)),
+            },
+            Role::Symbol => match written.shape {
+                Shape::Variable(space, _) if !self.spaces.takes(space) => {
+                    Err(OperandProblem::Space)
+                }
+                shape => kind(matches!(shape, Shape::Variable(..))),
+            },
+            Role::Args | Role::Rets => Ok(()),
+            Role::Table => kind(matches!(written.shape, Shape::Table(_))),
+            Role::Sreg => self.special(written),
+        }
+    }
+
+    /// Whether the bytes or half words may be selected: one of one register to compute with, as many as fit of two
+    /// registers where several are computed at once, any of the result.
+    fn takes_lanes(&self, lanes: LaneSelector) -> bool {
+        let selected = lanes.lanes();
+        let (all, half) = if self.has(Marks::HALVES) {
+            (2, true)
+        } else if self.has(Marks::BYTES) {
+            (4, false)
+        } else {
+            let highest = if lanes.is_half() { 1 } else { 3 };
+            return self.has(Marks::LANES) && matches!(selected, [lane] if *lane <= highest);
+        };
+        lanes.is_half() == half
+            && if self.operand.role == Role::Def {
+                selected.is_sorted_by(|a, b| a > b)
+                    && selected.iter().all(|l| usize::from(*l) < all)
+            } else {
+                selected.len() == all
+            }
+    }
+
+    fn special(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        let Shape::Special(register) = written.shape else {
+            return Err(OperandProblem::Kind);
+        };
+        let ty = register.scalar_type();
+        // They had 16 bits before they had 32.
+        let short = ty.bits() == 32 && self.expected.bits() == Some(16);
+        let fits = self.expected.takes_register(ty, false)
+            || short && matches!(self.expected, Expected::Type(t) if !t.is_float());
+        if fits {
+            Ok(())
+        } else {
+            Err(OperandProblem::Type)
+        }
+    }
+
+    fn constant(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        let (sort, value) = match written.shape {
+            Shape::Integer(value) => (self.expected.takes_integer(), Some(value)),
+            shape => (self.expected.takes_float(shape == Shape::Single), None),
+        };
+        let in_range = match (self.operand.range, value) {
+            (Some(range), Some(value)) => range.contains(value),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if sort && in_range {
+            Ok(())
+        } else {
+            Err(OperandProblem::Constant)
+        }
+    }
+
+    fn value(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        let sink = self.has(Marks::SINK) || self.has(Marks::SINK_ONLY);
+        let reads = takes_constants(self.operand);
+        match written.shape {
+            Shape::Sink if sink => Ok(()),
+            Shape::Sink => Err(OperandProblem::Sink),
+            _ if self.has(Marks::SINK_ONLY) => Err(OperandProblem::Kind),
+            Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
+                Ok(())
+            }
+            Shape::Register(_) => Err(OperandProblem::Type),
+            Shape::Integer(_) | Shape::Float | Shape::Single if reads => self.constant(written),
+            // The address of a function is a value to the assembler, but no count, length or place.
+            Shape::Function | Shape::Kernel if self.takes_function() => Ok(()),
+            Shape::Integer(_) | Shape::Float | Shape::Single => Err(OperandProblem::NeedsRegister),
+            Shape::Bracket(_) | Shape::Vector(_) | Shape::List(_) | Shape::Pair(_) => {
+                Err(OperandProblem::Shape)
+            }
+            Shape::RegisterVector(..) => Err(OperandProblem::Length(1)),
+            _ => Err(OperandProblem::Kind),
+        }
+    }
+
+    fn takes_function(&self) -> bool {
+        let count = match self.operand.ty {
+            TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
+            _ => false,
+        };
+        self.operand.role == Role::Use && !count
+    }
+
+    fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
+        let opaque = self.opaque();
+        match written.shape {
+            Shape::Register(ty) => {
+                let widths: &[u16] = if self.has(Marks::TMEM) {
+                    &[32]
+                } else if opaque.is_some() {
+                    &[64]
+                } else {
+                    &[8, 16, 32, 64]
+                };
+                if is_address(ty, widths) {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Type)
+                }
+            }
+            Shape::Variable(space, ty) => {
+                if self.has(Marks::TMEM) {
+                    return Err(OperandProblem::NeedsRegister);
+                }
+                let is_opaque = ty.kind() == TypeKind::Opaque;
+                match opaque {
+                    Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
+                    None if is_opaque && self.operand.access != Access::None => {
+                        Err(OperandProblem::Kind)
+                    }
+                    None if !self.spaces.takes(space) => Err(OperandProblem::Space),
+                    _ => Ok(()),
+                }
+            }
+            Shape::Integer(_) if opaque.is_none() => {
+                if self.spaces.takes_number() {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Space)
+                }
+            }
+            _ => Err(OperandProblem::Kind),
+        }
+    }
+
+    /// The type of handle the operand names.
+    fn opaque(&self) -> Option<ScalarType> {
+        let handles = [
+            (Marks::TEXTURE, ScalarType::Texref),
+            (Marks::SAMPLER, ScalarType::Samplerref),
+            (Marks::SURFACE, ScalarType::Surfref),
+        ];
+        let mut handles = handles.into_iter().filter(|&(mark, _)| self.has(mark));
+        handles.next().map(|(_, ty)| ty)
+    }
+}
+
+/// Whether constants may stand for the operand.
+pub(crate) fn takes_constants(operand: &Operand) -> bool {
+    operand.role == Role::Use && !operand.marks.contains(Marks::REG)
+}
+
+fn kind(right: bool) -> Result<(), OperandProblem> {
+    if right {
+        Ok(())
+    } else {
+        Err(OperandProblem::Kind)
+    }
+}
+
+/// Whether registers of the type may hold an address of one of these widths.
+fn is_address(ty: ScalarType, widths: &[u16]) -> bool {
+    widths.contains(&ty.bits()) && (ty.is_integer() || ty.kind() == TypeKind::Bits)
+}

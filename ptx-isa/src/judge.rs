@@ -1,0 +1,327 @@
+//! Judges the operands, the rules and the tables of one form.
+
+use crate::bind::{Binding, Bound};
+use crate::element::{Element, SpaceRule, takes_constants};
+use crate::fit::Expected;
+use crate::{
+    Access, Cell, Context, Form, Length, Marks, Operand, OperandProblem, OperandTest, Problem,
+    Problems, Role, RuleKind, Shape, SlotAssignment, Spaces, StateSpace, Table, TokenSet, Written,
+};
+
+/// A form with what fills its slots and its operands.
+pub(crate) struct Judge<'a, 'b> {
+    pub(crate) form: &'static Form,
+    pub(crate) assignment: &'b SlotAssignment,
+    pub(crate) binding: &'b Binding<'a>,
+    pub(crate) in_entry: bool,
+}
+
+impl Context for Judge<'_, '_> {
+    fn is_filled(&self, slot: usize) -> bool {
+        self.assignment.is_filled(slot)
+    }
+
+    fn holds(&self, slot: usize, words: TokenSet) -> bool {
+        self.assignment.holds(slot, words)
+    }
+
+    fn operand(&self, operand: usize, test: OperandTest) -> bool {
+        let Some(bound) = self.binding.bound(operand) else {
+            return test == OperandTest::Absent;
+        };
+        match test {
+            OperandTest::Pair | OperandTest::Unified => bound.outer.is(test),
+            _ => bound.inner.is(test),
+        }
+    }
+
+    fn in_entry(&self) -> bool {
+        self.in_entry
+    }
+}
+
+impl<'a> Judge<'a, '_> {
+    /// Everything that is wrong whatever the version and the target.
+    pub(crate) fn problems(&self) -> Problems {
+        let mut problems = Problems::NONE;
+        if !self.form.is_complete() {
+            return problems;
+        }
+        let mut misshapen = false;
+        for (i, operand) in self.form.operands().iter().enumerate() {
+            if self.binding.misshapen >> i.min(31) & 1 != 0 {
+                misshapen = true;
+                problems.add(Problem::Operand(i, OperandProblem::Shape));
+                continue;
+            }
+            let bound = self.binding.bound(i);
+            if let Some(iff) = operand.iff {
+                let wanted = iff.holds(self);
+                if wanted != bound.is_some() {
+                    let problem = if wanted {
+                        OperandProblem::Missing
+                    } else {
+                        OperandProblem::Unexpected
+                    };
+                    problems.add(Problem::Operand(i, problem));
+                    continue;
+                }
+            }
+            if let Some(Err(problem)) = bound.map(|b| self.operand_problem(i, operand, b)) {
+                problems.add(Problem::Operand(i, problem));
+            }
+        }
+        // What is bound to nothing cannot be asked about.
+        if !misshapen {
+            self.rules(&mut problems);
+        }
+        for table in self.form.tables() {
+            if self.row(table).is_none() {
+                problems.add(Problem::Table(table));
+            }
+        }
+        problems
+    }
+
+    fn rules(&self, problems: &mut Problems) {
+        for rule in self.form.rules() {
+            let kept = match rule.kind {
+                RuleKind::Require(when, then) => !when.holds(self) || then.holds(self),
+                RuleKind::Deny(cond) => !cond.holds(self),
+                RuleKind::AtMostOne(operands, mark) => {
+                    let test = if mark == Marks::NEG {
+                        OperandTest::Negated
+                    } else {
+                        OperandTest::Inverted
+                    };
+                    let marked = operands.iter().filter(|&&o| self.operand(o.into(), test));
+                    marked.count() <= 1
+                }
+                _ => true,
+            };
+            if !kept {
+                problems.add(Problem::Rule(rule));
+            }
+        }
+    }
+
+    /// The row of a table that decides.
+    pub(crate) fn row(&self, table: &'static Table) -> Option<&'static crate::Row> {
+        table.rows.iter().find(|row| {
+            let mut cells = row.cells.iter().zip(table.columns);
+            cells.all(|(cell, &column)| {
+                let column = usize::from(column);
+                match *cell {
+                    Cell::Any => true,
+                    Cell::Absent => !self.assignment.is_filled(column),
+                    Cell::Words(words) => self.assignment.holds(column, words),
+                    Cell::Same(other) => self
+                        .assignment
+                        .words(column)
+                        .eq(self.assignment.words(other.into())),
+                }
+            })
+        })
+    }
+
+    /// How many elements a table asks of an operand.
+    fn table_length(&self, index: usize, operand: &Operand) -> Option<u16> {
+        let (table, column) = self.form.tables().iter().find_map(|t| {
+            let column = t.operands.iter().position(|&o| usize::from(o) == index)?;
+            Some((t, column))
+        })?;
+        let row = self.row(table)?;
+        let lengths = *row.lengths.get(column)?;
+        if let [one] = lengths {
+            return Some(*one);
+        }
+        // One for each word of the column that gives the type.
+        let slot = operand.ty.slot()?;
+        let word = self.assignment.word(slot.into())?;
+        let mut slot = slot;
+        for _ in 0..2 {
+            let at = table.columns.iter().position(|&c| c == slot)?;
+            match row.cells.get(at)? {
+                Cell::Words(words) => {
+                    let nth = words.as_slice().iter().position(|&w| w == word)?;
+                    return lengths.get(nth).copied();
+                }
+                Cell::Same(other) => slot = *other,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// How many elements the vector must have; `None` where none is wanted. The flag: a scalar will do as well.
+    fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
+        let braced = operand.marks.contains(Marks::BRACED);
+        // One register is enough for a vector that is only read, where its length does not matter.
+        let longer = operand.marks.contains(Marks::LONGER) && operand.role == Role::Use;
+        match operand.length {
+            Length::Scalar => None,
+            Length::Fixed(n) => Some((n, n == 1 && !braced)),
+            Length::Slot(slot) => {
+                let length = self
+                    .assignment
+                    .word(slot.into())
+                    .and_then(|w| w.vector_len());
+                Some(length.map_or((1, !braced), |n| (n.into(), longer)))
+            }
+            Length::Cases(cases) => {
+                let (_, n) = cases.iter().find(|(cond, _)| cond.holds(self))?;
+                Some((*n, *n == 1 && !braced))
+            }
+            Length::Share(slot) => {
+                let columns = self.assignment.word(slot.into()).and_then(columns)?;
+                let bits = Expected::of(operand.ty, self.assignment, self.form).bits()?;
+                let element = operand
+                    .ty
+                    .slot()
+                    .and_then(|s| self.assignment.word(s.into()));
+                let bits = element
+                    .and_then(|w| w.scalar_type())
+                    .map_or(bits, |t| t.bits());
+                // 64 rows for 128 threads, in registers of 32 bits.
+                Some((columns * bits / 64, false))
+            }
+            Length::Table => self
+                .table_length(index, operand)
+                .map(|n| (n, n == 1 && !braced)),
+        }
+    }
+
+    fn operand_problem(
+        &self,
+        index: usize,
+        operand: &Operand,
+        bound: Bound<'a>,
+    ) -> Result<(), OperandProblem> {
+        let written = bound.inner;
+        let global = match written.shape {
+            Shape::Variable(space, _) => space == StateSpace::Global,
+            _ => true,
+        };
+        if bound.outer.unified && !(operand.marks.contains(Marks::UNIFIED) && global) {
+            return Err(OperandProblem::Unified);
+        }
+        let expected = Expected::of(operand.ty, self.assignment, self.form);
+        let element = Element {
+            operand,
+            expected,
+            spaces: self.spaces(operand),
+        };
+        let Some((length, scalar_too)) = self.wanted_length(index, operand) else {
+            if operand.marks.contains(Marks::PARTS) && element.parts(written) {
+                return Ok(());
+            }
+            if written.shape == Shape::Sink && operand.marks.contains(Marks::PARTS) {
+                return Err(OperandProblem::Sink);
+            }
+            return element.check(written);
+        };
+        let longer = operand.marks.contains(Marks::LONGER);
+        let fits = |n: usize| {
+            n == usize::from(length) || longer && n > usize::from(length) && matches!(n, 2 | 4)
+        };
+        match written.shape {
+            Shape::Vector(elements) => {
+                if !fits(elements.len()) {
+                    return Err(OperandProblem::Length(length));
+                }
+                let sinks = elements.iter().filter(|e| e.shape == Shape::Sink).count();
+                if sinks > 0 && sinks == elements.len() {
+                    return Err(OperandProblem::Sink);
+                }
+                alike(elements)?;
+                let reads = takes_constants(operand);
+                let register = |float: bool| {
+                    let among = |e: &Written<'_>| match e.shape {
+                        Shape::Register(ty) => ty.is_float() == float,
+                        _ => false,
+                    };
+                    elements.iter().any(among)
+                };
+                let (floats, others) = (register(true), register(false));
+                elements.iter().try_for_each(|e| match e.shape {
+                    // The type of a constant among registers is theirs.
+                    Shape::Integer(_) if reads && others && !floats => Ok(()),
+                    Shape::Float | Shape::Single if reads && (floats || others) => Ok(()),
+                    Shape::Register(ty) if element.takes_element(ty) => Ok(()),
+                    _ => element.check(e),
+                })
+            }
+            Shape::RegisterVector(ty, count) => {
+                if !fits(count.into()) {
+                    return Err(OperandProblem::Length(length));
+                }
+                if element.takes_element(ty) {
+                    return Ok(());
+                }
+                element.check(&Written {
+                    shape: Shape::Register(ty),
+                    ..*written
+                })
+            }
+            Shape::SpecialVector(register) if fits(register.lanes().into()) => {
+                element.check(&Written {
+                    shape: Shape::Special(register),
+                    ..*written
+                })
+            }
+            Shape::Sink if length > 1 => Err(OperandProblem::Shape),
+            _ if scalar_too || longer && length == 1 => element.check_scalar(written),
+            _ => Err(OperandProblem::Length(length)),
+        }
+    }
+
+    /// The state space an address must lie in: a word of a slot or a list.
+    fn spaces(&self, operand: &Operand) -> SpaceRule {
+        match operand.spaces {
+            Spaces::Any => SpaceRule::Any,
+            Spaces::Slot(slot) => {
+                let word = self.assignment.word(slot.into());
+                let default = || self.form.slot(slot.into())?.default();
+                match word.or_else(default).and_then(|w| w.state_space()) {
+                    // What is written is a parameter of a function that is called.
+                    Some(StateSpace::Param) if operand.access == Access::Write => {
+                        SpaceRule::One(StateSpace::ParamFunc)
+                    }
+                    Some(space) => SpaceRule::One(space),
+                    None => SpaceRule::Words(&[], true),
+                }
+            }
+            Spaces::Words(words, generic) => SpaceRule::Words(words, generic),
+        }
+    }
+}
+
+/// The number after the `n` of a shape: 256 of `.m64n256k16`.
+fn columns(shape: crate::Modifier) -> Option<u16> {
+    let (_, rest) = shape.text().split_once('n')?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
+}
+
+/// The elements of a vector are of one width, and not of integers and floating point both.
+fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
+    let mut width = None;
+    let (mut integers, mut floats) = (false, false);
+    for element in elements {
+        let Shape::Register(ty) = element.shape else {
+            continue;
+        };
+        if *width.get_or_insert(ty.bits()) != ty.bits() {
+            return Err(OperandProblem::Type);
+        }
+        integers |= ty.is_integer();
+        floats |= ty.is_float();
+    }
+    if integers && floats {
+        Err(OperandProblem::Type)
+    } else {
+        Ok(())
+    }
+}

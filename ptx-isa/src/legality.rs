@@ -1,0 +1,236 @@
+//! Whether an instruction is legal, why not, and from when and where on it is.
+
+use crate::bind::{Binding, bindings, operand_count};
+use crate::judge::Judge;
+use crate::{
+    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, SlotAssignment,
+    Target, TargetSet, find_instruction,
+};
+
+/// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
+#[derive(Clone, Debug)]
+pub struct Selection<'a> {
+    /// The named instruction.
+    pub instruction: &'static Instruction,
+    /// The form.
+    pub form: &'static Form,
+    /// What fills its slots. Modifiers count from the end of the instruction's name.
+    pub assignment: SlotAssignment,
+    /// What is written for its operands.
+    pub operands: Binding<'a>,
+    /// What is wrong whatever the version and the target.
+    pub problems: Problems,
+    in_entry: bool,
+}
+
+impl<'a> Selection<'a> {
+    fn judge(&self) -> Judge<'a, '_> {
+        Judge {
+            form: self.form,
+            assignment: &self.assignment,
+            binding: &self.operands,
+            in_entry: self.in_entry,
+        }
+    }
+
+    /// Calls `each` with all that the instruction needs: one floor of every list that comes with true, none of every
+    /// list that comes with false.
+    fn each_floor(&self, mut each: impl FnMut(&'static [Floor], bool)) {
+        let judge = self.judge();
+        if !self.instruction.floors().is_empty() {
+            each(self.instruction.floors(), true);
+        }
+        for rule in self.form.rules() {
+            match rule.kind {
+                RuleKind::Since(when, floors) if when.holds(&judge) => each(floors, true),
+                RuleKind::Until(when, floors) if when.holds(&judge) => each(floors, false),
+                _ => {}
+            }
+        }
+        for table in self.form.tables() {
+            if let Some(row) = judge.row(table).filter(|r| !r.floors.is_empty()) {
+                each(row.floors, true);
+            }
+        }
+    }
+
+    /// The targets on which this form of the instruction is there in a version, whatever else is wrong with it.
+    pub fn targets(&self, version: PtxVersion) -> TargetSet {
+        let mut targets = TargetSet::ALL;
+        self.each_floor(|floors, needed| {
+            let reached = reached(floors, version);
+            targets = targets.and(if needed { reached } else { reached.not() });
+        });
+        targets
+    }
+
+    /// Adds what a version and a target lack to the problems.
+    pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
+        let mut problems = self.problems;
+        self.each_floor(|floors, needed| {
+            if reached(floors, version).contains(target) != needed {
+                problems.add(if needed {
+                    Problem::Floor(floors)
+                } else {
+                    Problem::Until(floors)
+                });
+            }
+        });
+        self.problems = problems;
+    }
+}
+
+/// Why no form takes the modifiers of an instruction.
+#[derive(Copy, Clone, Debug)]
+pub struct Mismatch {
+    /// The form that comes nearest; none where there is no instruction of the name.
+    pub form: Option<&'static Form>,
+    /// What is wrong, said of that form.
+    pub problems: Problems,
+}
+
+/// The targets on which one of the floors is met.
+fn reached(floors: &[Floor], version: PtxVersion) -> TargetSet {
+    let met = floors.iter().filter(|f| f.version <= version);
+    met.fold(TargetSet::NONE, |all, f| all.or(f.targets))
+}
+
+impl<'a> Request<'a> {
+    /// The named instruction and the modifiers after its name.
+    fn named(&self) -> Option<(&'static Instruction, &'a [crate::Modifier])> {
+        let instruction = find_instruction(self.opcode, self.modifiers)?;
+        let rest = self.modifiers.get(instruction.words().len()..)?;
+        Some((instruction, rest))
+    }
+
+    /// Every form that takes the modifiers, with the way to bind the operands that has the fewest problems.
+    pub fn candidates(&self) -> impl Iterator<Item = Selection<'a>> {
+        let named = self.named();
+        let (operands, in_entry) = (self.operands, self.in_entry);
+        let forms = named.map_or(&[][..], |(instruction, _)| instruction.forms());
+        forms.iter().filter_map(move |&form| {
+            let (instruction, rest) = named?;
+            let assignment = form.match_tolerant(rest)?;
+            let mut best: Option<Selection<'a>> = None;
+            for binding in bindings(form, operands) {
+                let judge = Judge {
+                    form,
+                    assignment: &assignment,
+                    binding: &binding,
+                    in_entry,
+                };
+                let problems = judge.problems();
+                let better = best
+                    .as_ref()
+                    .is_none_or(|b| problems.count() < b.problems.count());
+                if better {
+                    let done = problems.is_empty();
+                    best = Some(Selection {
+                        instruction,
+                        form,
+                        assignment,
+                        operands: binding,
+                        problems,
+                        in_entry,
+                    });
+                    if done {
+                        break;
+                    }
+                }
+            }
+            best.or_else(|| {
+                let mut problems = Problems::NONE;
+                if form.is_complete() {
+                    let (least, most) = operand_count(form);
+                    problems.add(Problem::Count(least, most));
+                }
+                Some(Selection {
+                    instruction,
+                    form,
+                    assignment,
+                    operands: Binding::EMPTY,
+                    problems,
+                    in_entry,
+                })
+            })
+        })
+    }
+
+    /// The form that the instruction is: the first without problems on this version and target, else the one that
+    /// comes nearest, with what is wrong. An error where no form takes the modifiers.
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    pub fn select(&self, version: PtxVersion, target: Target) -> Result<Selection<'a>, Mismatch> {
+        let mut best: Option<(usize, Selection<'a>)> = None;
+        for mut selection in self.candidates() {
+            let own = selection.problems.count();
+            selection.add_floors(version, target);
+            if selection.problems.is_empty() {
+                return Ok(selection);
+            }
+            // A wrong number of operands is farther off than any wrong operand; a floor is nearest.
+            let count = selection.problems.as_slice().first();
+            let far = matches!(count, Some(Problem::Count(..)));
+            let distance = usize::from(far) * 1000 + own * 10 + selection.problems.count();
+            if best.as_ref().is_none_or(|(d, _)| distance < *d) {
+                best = Some((distance, selection));
+            }
+        }
+        best.map(|(_, selection)| selection)
+            .ok_or_else(|| self.modifier_problems())
+    }
+
+    /// Why no form takes the modifiers, said of the form that comes nearest.
+    fn modifier_problems(&self) -> Mismatch {
+        let mut best = Mismatch {
+            form: None,
+            problems: Problems::NONE,
+        };
+        let Some((instruction, rest)) = self.named() else {
+            best.problems.add(Problem::Instruction);
+            return best;
+        };
+        let fixed = instruction.words().len();
+        for &form in instruction.forms() {
+            let mut problems = Problems::NONE;
+            for (i, &m) in rest.iter().enumerate() {
+                if !form.accepted().contains(m) && !form.ignores(m) {
+                    problems.add(Problem::Modifier(fixed + i));
+                }
+            }
+            for (i, slot) in form.slots().enumerate() {
+                let fills = |m: &crate::Modifier| {
+                    slot.words().contains(*m) || slot.sequences().iter().any(|s| s.contains(m))
+                };
+                if !slot.is_optional() && !rest.iter().any(fills) {
+                    problems.add(Problem::Slot(i));
+                }
+            }
+            if problems.is_empty() {
+                // All words are known and none is missing: one is doubled, or stands out of order.
+                problems.add(Problem::Modifier(fixed + rest.len().saturating_sub(1)));
+            }
+            if best.form.is_none() || problems.count() < best.problems.count() {
+                let form = Some(form);
+                best = Mismatch { form, problems };
+            }
+        }
+        best
+    }
+
+    /// The targets on which the instruction is legal in a version.
+    pub fn targets(&self, version: PtxVersion) -> TargetSet {
+        self.candidates()
+            .filter(|s| s.problems.is_empty())
+            .fold(TargetSet::NONE, |all, s| all.or(s.targets(version)))
+    }
+
+    /// The first version in which the instruction is legal on a target.
+    pub fn first_version(&self, target: Target) -> Option<PtxVersion> {
+        let legal = self.candidates().filter(|s| s.problems.is_empty());
+        let firsts = legal.filter_map(|s| {
+            let mut versions = PtxVersion::KNOWN.iter().copied();
+            versions.find(|&v| target.min_version() <= v && s.targets(v).contains(target))
+        });
+        firsts.min()
+    }
+}

@@ -1,0 +1,127 @@
+//! An instruction as it is written, described to the table: only what decides about legality.
+
+use crate::{LaneSelector, Modifier, Opcode, OperandTest, ScalarType, SpecialReg, StateSpace};
+
+/// What an operand is, apart from its signs and suffixes.
+#[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Shape<'a> {
+    /// A register of this declared type, or one component of a vector register.
+    Register(ScalarType),
+    /// A whole register that was declared as a vector of so many components.
+    RegisterVector(ScalarType, u8),
+    /// An integer constant; its 64 bits where it does not fit.
+    Integer(i64),
+    /// A floating-point constant.
+    Float,
+    /// A floating-point constant written as the bits of single precision: `0f3F800000`.
+    Single,
+    /// A variable or its address, with or without an offset: its state space and its type.
+    Variable(StateSpace, ScalarType),
+    /// A special register, or one component of it.
+    Special(SpecialReg),
+    /// A whole special register of several components.
+    SpecialVector(SpecialReg),
+    /// A label of code.
+    Label,
+    /// The label of a list of labels, of functions, or of a prototype.
+    Table(TableKind),
+    /// A function.
+    Function,
+    /// A kernel.
+    Kernel,
+    /// `_`
+    Sink,
+    /// `[a, b]`: an address and what else stands in its brackets.
+    Bracket(&'a [Written<'a>]),
+    /// `{a, b}`
+    Vector(&'a [Written<'a>]),
+    /// `(a, b)`
+    List(&'a [Written<'a>]),
+    /// `a|b`
+    Pair(&'a [Written<'a>; 2]),
+}
+
+/// What a labelled list holds.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum TableKind {
+    /// Labels to branch to.
+    Branches,
+    /// Functions to call.
+    Calls,
+    /// The parameters and results of a function.
+    Prototype,
+}
+
+/// An operand as it is written.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Written<'a> {
+    /// What it is.
+    pub shape: Shape<'a>,
+    /// `-` stands before it and is not part of a constant.
+    pub negated: bool,
+    /// `!` stands before it.
+    pub inverted: bool,
+    /// Bytes or half words are selected after it.
+    pub lanes: Option<LaneSelector>,
+    /// `.unified` follows it.
+    pub unified: bool,
+}
+
+impl<'a> Written<'a> {
+    /// An operand without signs and suffixes.
+    pub const fn new(shape: Shape<'a>) -> Self {
+        Self {
+            shape,
+            negated: false,
+            inverted: false,
+            lanes: None,
+            unified: false,
+        }
+    }
+
+    pub(crate) fn is(&self, test: OperandTest) -> bool {
+        match test {
+            OperandTest::Absent => false,
+            OperandTest::Present => true,
+            OperandTest::Immediate => {
+                matches!(self.shape, Shape::Integer(_) | Shape::Float | Shape::Single)
+            }
+            OperandTest::Register => {
+                matches!(self.shape, Shape::Register(_) | Shape::RegisterVector(..))
+            }
+            OperandTest::Predicate => {
+                self.inverted || matches!(self.shape, Shape::Register(ScalarType::Pred))
+            }
+            OperandTest::Variable => matches!(self.shape, Shape::Variable(..)),
+            OperandTest::SpecialRegister => {
+                matches!(self.shape, Shape::Special(_) | Shape::SpecialVector(_))
+            }
+            OperandTest::Function => matches!(self.shape, Shape::Function | Shape::Kernel),
+            OperandTest::Sink => matches!(self.shape, Shape::Sink),
+            OperandTest::Negated => self.negated,
+            OperandTest::Inverted => self.inverted,
+            OperandTest::Unified => self.unified,
+            OperandTest::Pair => matches!(self.shape, Shape::Pair(_)),
+            OperandTest::Vector(n) => match self.shape {
+                Shape::Vector(elements) => elements.len() == usize::from(n),
+                Shape::RegisterVector(_, count) => u16::from(count) == n,
+                _ => false,
+            },
+        }
+    }
+}
+
+/// An instruction as it is written.
+#[derive(Copy, Clone, Debug)]
+pub struct Request<'a> {
+    /// Its first word.
+    pub opcode: Opcode,
+    /// All words after it.
+    pub modifiers: &'a [Modifier],
+    /// What stands between the commas.
+    pub operands: &'a [Written<'a>],
+    /// Whether it stands in a kernel.
+    pub in_entry: bool,
+}

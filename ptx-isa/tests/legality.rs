@@ -1,0 +1,397 @@
+//! What is legal and what is not, and from when and where on.
+
+use ptx_isa::Shape::{
+    Bracket, Float, Function, Integer, Kernel, Label, Pair, Register, RegisterVector, Sink,
+    Special, Variable, Vector,
+};
+use ptx_isa::{
+    Instruction, Modifier, Opcode, OperandProblem, Problem, PtxVersion, Request, ScalarType, Shape,
+    SpecialReg, StateSpace, Target, Written,
+};
+
+use ScalarType::*;
+
+const R: Shape<'static> = Register(B32);
+const D: Shape<'static> = Register(B64);
+const H: Shape<'static> = Register(B16);
+const P: Shape<'static> = Register(Pred);
+const AT: Shape<'static> = Bracket(&[Written::new(Register(U64))]);
+
+fn words(name: &str) -> (Opcode, Vec<Modifier>) {
+    let (opcode, rest) = name.split_once('.').unwrap_or((name, ""));
+    let parts = || rest.split('.').filter(|w| !w.is_empty());
+    let modifiers: Vec<Modifier> = parts()
+        .filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()))
+        .collect();
+    assert_eq!(modifiers.len(), parts().count(), "{name} has unknown words");
+    let opcode = Opcode::from_text(opcode.as_bytes());
+    (opcode.unwrap_or(Opcode::Trap), modifiers)
+}
+
+/// Calls `judge` with an instruction.
+fn with<T>(name: &str, shapes: &[Shape<'_>], judge: impl FnOnce(&Request<'_>) -> T) -> T {
+    let (opcode, modifiers) = words(name);
+    let operands: Vec<Written<'_>> = shapes.iter().map(|&s| Written::new(s)).collect();
+    judge(&Request {
+        opcode,
+        modifiers: &modifiers,
+        operands: &operands,
+        in_entry: true,
+    })
+}
+
+fn problems(name: &str, shapes: &[Shape<'_>]) -> Vec<Problem> {
+    with(name, shapes, |request| {
+        match request.select(PtxVersion::CURRENT, Target::Sm100a) {
+            Ok(selection) => selection.problems.as_slice().to_vec(),
+            Err(mismatch) => mismatch.problems.as_slice().to_vec(),
+        }
+    })
+}
+
+fn legal(name: &str, shapes: &[Shape<'_>]) {
+    assert_eq!(problems(name, shapes), [], "{name} {shapes:?}");
+}
+
+fn operand(name: &str, shapes: &[Shape<'_>], index: usize, problem: OperandProblem) {
+    let found = problems(name, shapes);
+    assert!(
+        found.contains(&Problem::Operand(index, problem)),
+        "{name} {shapes:?}: {found:?}"
+    );
+}
+
+#[test]
+fn registers_and_constants() {
+    legal("add.s32", &[R, Register(U32), Integer(-5)]);
+    legal("add.f32", &[Register(F32), R, Float]);
+    legal("add.u32", &[R, Function, Kernel]);
+    operand(
+        "add.f32",
+        &[Register(F32), R, Integer(1)],
+        2,
+        OperandProblem::Constant,
+    );
+    operand("add.s32", &[R, R, Float], 2, OperandProblem::Constant);
+    operand("add.s32", &[R, R, D], 2, OperandProblem::Type);
+    operand(
+        "add.s32",
+        &[Integer(1), R, R],
+        0,
+        OperandProblem::NeedsRegister,
+    );
+    operand("add.s32", &[Sink, R, R], 0, OperandProblem::Sink);
+    operand(
+        "add.s32",
+        &[R, Special(SpecialReg::Laneid), R],
+        1,
+        OperandProblem::Kind,
+    );
+    operand(
+        "add.rn.bf16",
+        &[H, H, Float],
+        2,
+        OperandProblem::NeedsRegister,
+    );
+    operand("bar.sync", &[Integer(16)], 0, OperandProblem::Constant);
+    operand("bar.sync", &[R, Integer(33)], 1, OperandProblem::Constant);
+    legal("mul.wide.u16", &[R, H, H]);
+    operand("mul.wide.u16", &[H, H, H], 0, OperandProblem::Type);
+    legal("bra", &[Label]);
+    operand("bra", &[R], 0, OperandProblem::Kind);
+    legal("mov.u32", &[R, Special(SpecialReg::Laneid)]);
+}
+
+#[test]
+fn signs_and_suffixes() {
+    let inverted = Written {
+        inverted: true,
+        ..Written::new(P)
+    };
+    for (name, first, legal) in [("and.pred", P, true), ("add.u32", R, false)] {
+        let (opcode, modifiers) = words(name);
+        let operands = [Written::new(first), inverted, Written::new(first)];
+        let request = Request {
+            opcode,
+            modifiers: &modifiers,
+            operands: &operands,
+            in_entry: true,
+        };
+        let set = request.targets(PtxVersion::CURRENT);
+        assert_eq!(set.contains(Target::Sm90), legal, "{name}");
+    }
+}
+
+#[test]
+fn wider_registers() {
+    legal("ld.u8", &[Register(U32), AT]);
+    legal("ld.f32", &[D, AT]);
+    legal("cvt.u32.u8", &[D, Register(U32)]);
+    operand("ld.u8", &[Register(F32), AT], 0, OperandProblem::Type);
+    operand("ld.f32", &[Register(U64), AT], 0, OperandProblem::Type);
+    operand("ld.u32", &[H, AT], 0, OperandProblem::Type);
+    operand("add.u32", &[D, R, R], 0, OperandProblem::Type);
+}
+
+#[test]
+fn vectors() {
+    let two = [Written::new(R), Written::new(R)];
+    let mixed = [Written::new(Register(U32)), Written::new(Register(F32))];
+    let sunk = [Written::new(Sink), Written::new(R)];
+    let sinks = [Written::new(Sink), Written::new(Sink)];
+    legal("ld.v2.b32", &[Vector(&two), AT]);
+    legal("ld.v2.b32", &[Vector(&sunk), AT]);
+    legal("ld.v2.b32", &[RegisterVector(B32, 2), AT]);
+    legal("mov.b64", &[Vector(&two), D]);
+    legal("mov.b64", &[D, Vector(&two)]);
+    operand("ld.v2.b32", &[Vector(&mixed), AT], 0, OperandProblem::Type);
+    operand("ld.v2.b32", &[Vector(&sinks), AT], 0, OperandProblem::Sink);
+    operand(
+        "ld.v4.b32",
+        &[Vector(&two), AT],
+        0,
+        OperandProblem::Length(4),
+    );
+    operand("ld.v2.b32", &[R, AT], 0, OperandProblem::Length(2));
+    operand("mov.b32", &[Vector(&two), R], 0, OperandProblem::Shape);
+    // One register needs its braces.
+    let one = [Written::new(R)];
+    let shape = "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
+    legal(shape, &[Vector(&one), AT]);
+    operand(shape, &[R, AT], 0, OperandProblem::Length(1));
+}
+
+#[test]
+fn the_result_of_four_warps() {
+    let name = |n: usize| format!("wgmma.mma_async.sync.aligned.m64n{n}k16.f16.f16.f16");
+    for n in (8..=256).step_by(8) {
+        for count in [n / 4 - 1, n / 4, n / 4 + 1] {
+            let d = vec![Written::new(R); count];
+            let one = Integer(1);
+            let operands = [Vector(&d), D, D, P, one, one, one, one];
+            with(&name(n), &operands, |request| {
+                let targets = request.targets(PtxVersion::CURRENT);
+                assert_eq!(
+                    targets.contains(Target::Sm90a),
+                    count == n / 4,
+                    "{n} {count}"
+                );
+                assert!(!targets.contains(Target::Sm100a));
+            });
+        }
+    }
+}
+
+#[test]
+fn addresses() {
+    let variable = |space| Bracket(Box::leak(Box::new([Written::new(Variable(space, B8))])));
+    legal("ld.b32", &[R, variable(StateSpace::Shared)]);
+    legal("ld.shared.b32", &[R, variable(StateSpace::Shared)]);
+    legal("ld.shared::cta.b32", &[R, variable(StateSpace::Shared)]);
+    legal("ld.param.b32", &[R, variable(StateSpace::ParamEntry)]);
+    legal("st.param.b32", &[variable(StateSpace::ParamFunc), R]);
+    operand(
+        "ld.b32",
+        &[R, variable(StateSpace::Const)],
+        1,
+        OperandProblem::Space,
+    );
+    operand(
+        "ld.global.b32",
+        &[R, variable(StateSpace::Shared)],
+        1,
+        OperandProblem::Space,
+    );
+    operand(
+        "st.param.b32",
+        &[variable(StateSpace::ParamEntry), R],
+        0,
+        OperandProblem::Space,
+    );
+    operand(
+        "ld.b32",
+        &[R, Bracket(&[Written::new(Integer(64))])],
+        1,
+        OperandProblem::Space,
+    );
+    operand(
+        "ld.b32",
+        &[R, Bracket(&[Written::new(Register(F32))])],
+        1,
+        OperandProblem::Type,
+    );
+    operand("ld.b32", &[R, D], 1, OperandProblem::Shape);
+    legal("ld.local.b32", &[R, Bracket(&[Written::new(Integer(64))])]);
+}
+
+#[test]
+fn optional_operands() {
+    let policy = "ld.L2::cache_hint.b32";
+    legal(policy, &[R, AT, D]);
+    operand(policy, &[R, AT], 2, OperandProblem::Missing);
+    operand("ld.b32", &[R, AT, D], 2, OperandProblem::Unexpected);
+    // Two places that may be left out are told apart by what stands in them.
+    let copy = "cp.async.ca.shared.global";
+    legal(copy, &[AT, AT, Integer(4)]);
+    legal(copy, &[AT, AT, Integer(4), R]);
+    legal(copy, &[AT, AT, Integer(4), P]);
+    legal(
+        &format!("{copy}.L2::cache_hint"),
+        &[AT, AT, Integer(4), P, D],
+    );
+    legal(&format!("{copy}.L2::cache_hint"), &[AT, AT, Integer(4), D]);
+    // A place in the middle.
+    legal("bar.red.popc.u32", &[R, R, P]);
+    legal("bar.red.popc.u32", &[R, R, Integer(64), P]);
+    assert_eq!(
+        problems("bar.red.popc.u32", &[R, P]),
+        [Problem::Count(3, 4)]
+    );
+    // Pairs.
+    legal(
+        "setp.eq.s32",
+        &[Pair(&[Written::new(P), Written::new(Sink)]), R, R],
+    );
+    operand(
+        "setp.eq.s32",
+        &[Pair(&[Written::new(Sink), Written::new(Sink)]), R, R],
+        0,
+        OperandProblem::Shape,
+    );
+    operand(
+        "add.s32",
+        &[Pair(&[Written::new(R), Written::new(R)]), R, R],
+        0,
+        OperandProblem::Shape,
+    );
+}
+
+#[test]
+fn modifiers() {
+    assert_eq!(problems("popc", &[R, R]), [Problem::Slot(0)]);
+    assert_eq!(problems("popc.b32.b64", &[R, R]), [Problem::Modifier(1)]);
+    assert_eq!(
+        problems("popc.u32", &[R, R]).first(),
+        Some(&Problem::Modifier(0))
+    );
+    assert!(matches!(
+        problems("setp.lo.s32", &[P, R, R])[..],
+        [Problem::Rule(_)]
+    ));
+    assert!(matches!(problems("cvt.rn.u32.u32", &[R, R])[..], [_, ..]));
+    // Without effect, and doubled without harm; but not where the word means something.
+    legal("add.finite.s32", &[R, R, R]);
+    legal("add.sat.sat.s32", &[R, R, R]);
+    assert!(!problems("testp.finite.infinite.f32", &[P, R]).is_empty());
+}
+
+#[test]
+fn versions_and_targets() {
+    let v = PtxVersion::new;
+    for (name, shapes, target, first) in [
+        ("add.s32", &[R, R, R][..], Target::Sm90, Some(v(7, 8))),
+        ("add.f32x2", &[D, D, D], Target::Sm100, Some(v(8, 6))),
+        ("add.f32x2", &[D, D, D], Target::Sm90a, None),
+        ("add.u8x4", &[R, R, R], Target::Sm120f, Some(v(9, 2))),
+        ("add.u8x4", &[R, R, R], Target::Sm120, None),
+        ("vote.all.pred", &[P, P], Target::Sm60, Some(v(5, 0))),
+        ("vote.all.pred", &[P, P], Target::Sm75, Some(v(6, 3))),
+        ("vote.all.pred", &[P, P], Target::Sm80, None),
+        ("bar.cta.sync", &[R], Target::Sm80, Some(v(7, 8))),
+        ("min.f32", &[R, R, R, R], Target::Sm100, Some(v(8, 8))),
+        ("min.f32", &[R, R, R], Target::Sm100, Some(v(8, 6))),
+    ] {
+        let found = with(name, shapes, |request| request.first_version(target));
+        assert_eq!(found, first, "{name} on {target}");
+    }
+}
+
+/// The ways to ask agree with each other on every version and target.
+#[test]
+fn questions_agree() {
+    for (name, shapes) in [
+        ("add.s32", &[R, R, R][..]),
+        ("vote.all.pred", &[P, P]),
+        ("add.f32x2", &[D, D, D]),
+        ("fence.acquire.cluster", &[]),
+        ("add.sat.u32", &[R, R, R]),
+        (
+            "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned",
+            &[],
+        ),
+        ("bar.cta.arrive", &[R, R]),
+        ("ld.v8.b32", &[R, AT]),
+    ] {
+        with(name, shapes, |request| {
+            for &target in Target::ALL {
+                let mut first = None;
+                for &version in PtxVersion::KNOWN
+                    .iter()
+                    .filter(|&&v| target.min_version() <= v)
+                {
+                    let listed = request.targets(version).contains(target);
+                    let selected = request
+                        .select(version, target)
+                        .is_ok_and(|s| s.problems.is_empty());
+                    assert_eq!(listed, selected, "{name} {version} {target}");
+                    first = first.or(listed.then_some(version));
+                }
+                assert_eq!(request.first_version(target), first, "{name} {target}");
+            }
+        });
+    }
+}
+
+/// Whatever is written, something is said, and in the terms of the form.
+#[test]
+fn answers_stay_within_the_form() {
+    let two = [Written::new(R), Written::new(Sink)];
+    let pair = [Written::new(P), Written::new(P)];
+    let shapes = [
+        R,
+        D,
+        P,
+        Integer(0),
+        Float,
+        Sink,
+        AT,
+        Vector(&two),
+        Pair(&pair),
+        Label,
+        Function,
+    ];
+    for instruction in Instruction::ALL {
+        for count in 0..6 {
+            for start in 0..shapes.len() {
+                let operands: Vec<Written<'_>> = (0..count)
+                    .map(|i| Written::new(shapes[(start + i * (start + 1)) % shapes.len()]))
+                    .collect();
+                for form in instruction.forms() {
+                    let mut modifiers = instruction.words().to_vec();
+                    for slot in form.slots().filter(|s| !s.is_optional()) {
+                        modifiers.extend(slot.words().as_slice().iter().take(1));
+                    }
+                    let request = Request {
+                        opcode: instruction.opcode(),
+                        modifiers: &modifiers,
+                        operands: &operands,
+                        in_entry: false,
+                    };
+                    let Ok(found) = request.select(PtxVersion::CURRENT, Target::Sm90) else {
+                        continue;
+                    };
+                    for problem in found.problems.as_slice() {
+                        match *problem {
+                            Problem::Operand(i, _) => assert!(i < found.form.operands().len()),
+                            Problem::Slot(i) => assert!(i < found.form.slot_count()),
+                            Problem::Count(least, most) => {
+                                assert!(least <= most && !(least..=most).contains(&count));
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
