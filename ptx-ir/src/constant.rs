@@ -240,6 +240,9 @@ pub fn continues_expression(byte: u8) -> bool {
 /// assert_eq!(e.value.unwrap().as_int(), Some(-9));
 /// ```
 pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
+    if let Some(literal) = lone_literal(src, pos) {
+        return literal;
+    }
     let mut reader = Reader {
         src,
         start: pos,
@@ -261,6 +264,33 @@ pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
         value,
         spaced: reader.spaced,
     }
+}
+
+/// A literal, perhaps negative, with no operator behind it, which is what most expressions are: no
+/// stack is needed.
+fn lone_literal(src: &[u8], pos: usize) -> Option<Expression> {
+    let start = pos + (peek(src, pos) == b'-') as usize;
+    if !peek(src, start).is_ascii_digit() {
+        return None;
+    }
+    let (end, _) = scan_number(src, start);
+    let mut seen = Trivia::default();
+    let next = scan::skip_trivia(src, end, &mut seen);
+    if peek(src, next) == b'?' || Op::binary(src, next).is_some() {
+        return None;
+    }
+    let span = Span::at(start, end);
+    let value = match number_value(span.of(src)) {
+        Err(e) => Err((ConstError::Number(e), span)),
+        Ok(value) if start == pos => Ok(value.into()),
+        Ok(NumberValue::Single(_)) => return None,
+        Ok(value) => unary(Op::Minus, value.into()).map_err(|e| (e, span)),
+    };
+    Some(Expression {
+        end,
+        value,
+        spaced: false,
+    })
 }
 
 type Failure = (ConstError, Span);

@@ -6,7 +6,7 @@ use crate::{Floor, Rule, Table};
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum OperandProblem {
-    /// It must be there: the condition of [`Operand::iff`](crate::Operand::iff) holds.
+    /// It must be there: the condition of the operand holds.
     Missing,
     /// It must not be there: the condition does not hold.
     Unexpected,
@@ -20,7 +20,7 @@ pub enum OperandProblem {
     NeedsConstant,
     /// The declared type of the register does not go with the type of the operand.
     Type,
-    /// The constant is of the wrong sort, or not in [`Operand::range`](crate::Operand::range).
+    /// The constant is of the wrong sort, or not in the range of the operand.
     Constant,
     /// The variable lies in another state space.
     Space,
