@@ -384,7 +384,9 @@ impl Parser<'_> {
             ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
-        self.report(d.with_help("remove it"));
+        if !self.is_behind_reported(start) {
+            self.report(d.with_help("remove it"));
+        }
         self.take(1);
     }
 }

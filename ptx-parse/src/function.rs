@@ -88,6 +88,7 @@ impl Parser<'_> {
             && let Err(d) = self.missing_end(function.kind)
         {
             self.report(*d);
+            self.doubtful = true;
             function.raw_header = true;
             self.skip_header(start);
         }

@@ -87,7 +87,8 @@ impl Parser<'_> {
             self.module.items.values().next_back(),
             Some(Item::Function(_) | Item::Section(_))
         ) {
-            self.adrift = false;
+            // Unless its end, or its beginning, was in doubt.
+            self.adrift = core::mem::take(&mut self.doubtful);
         }
     }
 
@@ -273,7 +274,9 @@ impl Parser<'_> {
         if place as u8 > self.header as u8 + 1 && place <= HeaderState::AddressSize {
             let optional = place == HeaderState::AddressSize && self.header == HeaderState::Target;
             if !optional {
-                self.missing_header(start);
+                if !self.header_reported {
+                    self.missing_header(start);
+                }
                 self.header = self.header.max(place);
                 return;
             }

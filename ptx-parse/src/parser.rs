@@ -64,6 +64,10 @@ pub(crate) struct Parser<'s> {
     pub(crate) excused: BTreeSet<NameId>,
     /// Whether the last item was not understood: what follows it at module level mostly belongs to it.
     pub(crate) adrift: bool,
+    /// Whether a brace of the function at hand was taken for what it may not be.
+    pub(crate) doubtful: bool,
+    /// One past the last statement that was reported: what stands behind it on its line is not.
+    pub(crate) reported_end: usize,
     /// Mentions of labels before the current statement.
     pub(crate) statement_mark: usize,
     pub(crate) mnemonics: MnemonicCache,
@@ -101,6 +105,8 @@ impl<'s> Parser<'s> {
             late: Vec::new(),
             excused: BTreeSet::new(),
             adrift: false,
+            doubtful: false,
+            reported_end: 0,
             statement_mark: 0,
             mnemonics: MnemonicCache::for_source(src.len()),
             suggestions: BTreeMap::new(),

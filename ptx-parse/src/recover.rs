@@ -29,6 +29,8 @@ impl Parser<'_> {
         if !begins {
             return Err(self.unexpected(expected));
         }
+        // Where a `}` stands in its place, the block may well go on.
+        self.doubtful |= self.peek() == b'}' && !new_line;
         let end = self.last;
         let message = String::from("this statement has no `;` at its end");
         let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
@@ -58,14 +60,32 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
-        self.report(diagnostic);
+        if !self.is_behind_reported(start) {
+            self.report(diagnostic);
+        }
         self.scratch.clear();
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
-        if self.src[start] == b'.' {
+        if self.holds_declaration(start, end) {
             self.excuse_names(start, end);
         }
+        self.reported_end = end;
         self.opaque_statement(start, end);
+    }
+
+    /// Whether a statement that was reported ends on the line where `start` is: one mistake is one
+    /// error, however much of the line it spoils.
+    pub(crate) fn is_behind_reported(&self, start: usize) -> bool {
+        let gap = self.src.get(self.reported_end..start).unwrap_or_default();
+        self.reported_end > 0 && gap.iter().all(|&b| is(b, class::BLANK) && b != b'\n')
+    }
+
+    fn holds_declaration(&self, start: usize, end: usize) -> bool {
+        let text = &self.src[start..end];
+        Lexer::fragment(text).any(|t| {
+            t.kind == TokenKind::DotWord
+                && Directive::from_text(t.span.of(text)).is_some_and(Self::begins_declaration)
+        })
     }
 
     /// Makes `start..end` an opaque statement of the body.
