@@ -82,9 +82,10 @@ impl Parser<'_> {
 
     /// Reads the body, or the `;` in its place; the scope of the parameters is open.
     fn define(&mut self, start: usize, mut function: Function) {
-        if !self.peek_body()
+        let declared = !function.raw_header && self.eat_ahead(b';');
+        if !declared
+            && !self.peek_body()
             && !function.raw_header
-            && !self.eat_ahead(b';')
             && let Err(d) = self.missing_end(function.kind)
         {
             self.report(*d);
@@ -93,7 +94,8 @@ impl Parser<'_> {
             self.skip_header(start);
         }
         let comment = self.trivia.comment;
-        if self.peek_body() {
+        // A block behind the `;` of a declaration is none of its business.
+        if !declared && self.peek_body() {
             self.in_body = true;
             let body = self.body();
             function.body = Some(self.module.bodies.push(body));
