@@ -16,6 +16,8 @@ struct Mnemonic {
     opcode: Option<Opcode>,
     /// Whether the values of constants decide.
     values: bool,
+    /// The shape of operands that was legal last; most often the next one is the same.
+    legal: Option<u128>,
 }
 
 /// Reports every instruction that is not legal.
@@ -46,6 +48,7 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
     Mnemonic {
         opcode: signature.opcode().filter(|_| signature.is_known()),
         values: operands.any(|o| o.range.is_some()),
+        legal: None,
     }
 }
 
@@ -104,8 +107,17 @@ impl<'m> Checker<'m, '_> {
         if !shapes.write(id, mnemonic.values, &mut self.key) {
             return;
         }
+        let short = self.key.short();
+        if short.is_some() && short == mnemonic.legal {
+            return;
+        }
         match self.legal.get(sig, &self.key) {
-            Some(true) => return,
+            Some(true) => {
+                if let Some(mnemonic) = self.mnemonics.get_mut(index) {
+                    mnemonic.legal = short;
+                }
+                return;
+            }
             Some(false) => {}
             None => {
                 let legal = self.ask(opcode, sig, |request, environment| {
