@@ -14,6 +14,9 @@ use ptx_ir::Limits;
 static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
 
 fn main() {
+    for input in INPUTS.iter() {
+        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
+    }
     divan::main();
 }
 
