@@ -2,6 +2,3 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-extern crate alloc;
-#[cfg(test)]
-extern crate std;
