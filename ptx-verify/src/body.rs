@@ -29,13 +29,16 @@ pub(crate) fn check<'m>(
             }
             Statement::Decl(id) => {
                 if let Some(decl) = body.declarations.decls.get(id) {
-                    variable::check(context, tables, decl, Scope::Body, body.source_span(stmt));
+                    let span = body.source_span(stmt);
+                    context.glance(|c| variable::check(c, tables, decl, Scope::Body, span));
                 }
             }
             Statement::Prototype(id) => {
                 if let Some(prototype) = body.prototypes.get(id) {
                     let span = body.source_span(stmt);
-                    interface::check_prototype(context, &prototype.interface, span);
+                    context.glance(|c| {
+                        interface::check_prototype(c, &prototype.interface, span);
+                    });
                 }
             }
             Statement::Directive(id) => {
