@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::instruction::Instructions;
 use crate::pragma;
 use crate::variable::{self, Scope, Tables};
-use crate::{call, interface};
+use crate::{call, debug, interface};
 
 /// Checks the statements of one body.
 pub(crate) fn check<'m>(
@@ -46,7 +46,10 @@ pub(crate) fn check<'m>(
                     continue;
                 };
                 match directive.directive {
-                    Directive::Loc => {}
+                    Directive::Loc => {
+                        let args = body.pool.slice(directive.args);
+                        debug::numbers(context, &body.pool, args, body.source_span(stmt));
+                    }
                     Directive::Calltargets => {
                         let args = body.pool.slice(directive.args);
                         call::targets(context, args, body.source_span(stmt));
