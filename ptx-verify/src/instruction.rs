@@ -31,7 +31,7 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
     let mut operands = forms.iter().flat_map(|f| f.operands());
     Mnemonic {
         opcode: signature.opcode().filter(|_| signature.is_known()),
-        values: operands.clone().any(|o| o.range.is_some()),
+        values: forms.iter().any(|f| f.asks_for_values()),
         calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
         effects: Effects::of(forms),
         legal: None,
