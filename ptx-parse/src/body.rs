@@ -26,8 +26,10 @@ impl Parser<'_> {
         self.take(1);
         let end = self.statements();
         if end == BodyEnd::Missing {
-            let message = String::from("this body is not closed");
-            self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
+            if !self.trouble.braces && !self.is_spoiled_end() {
+                let message = String::from("this body is not closed");
+                self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
+            }
             while self.scope != ScopeId::new(0) {
                 self.leave_scope();
             }

@@ -113,7 +113,11 @@ impl Parser<'_> {
         self.declarations().decls[id].declarators = TableRange { start, len };
         names?;
         if !self.eat(b';') {
+            // The last name may not have been one.
+            let start = self.statement_start();
             self.missing_semicolon("`,` or `;`")?;
+            self.excuse_names(start, self.last);
+            self.lose_name();
         }
         Ok(id)
     }
@@ -542,7 +546,9 @@ impl Parser<'_> {
     /// A name in an initialiser; one that nothing declares is reported here.
     fn initial_name(&mut self, start: usize, end: usize) -> Operand {
         let operand = self.name_operand(start, end);
-        if let Operand::Name(name) = operand {
+        if let Operand::Name(name) = operand
+            && !self.excuse_unknown(&self.src[start..end])
+        {
             let text = self.module.name(name);
             let message = format!("nothing declares `{text}` before this initialiser");
             self.report(*self.error(Code::UndefinedName, start, end, message));

@@ -384,7 +384,8 @@ impl Parser<'_> {
             ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
-        if !self.is_behind_reported(start) {
+        if !self.is_spoiled(start) && !(self.trouble.adrift && !self.in_body) {
+            self.forget_statement_before();
             self.report(d.with_help("remove it"));
         }
         self.take(1);

@@ -22,11 +22,17 @@ impl Parser<'_> {
         let depth = self.names.depth();
         let mut name_at = (start, start);
         if let Err(d) = self.header(id, &mut function, &mut name_at) {
-            self.report(*d);
+            self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             function.raw_header = true;
             self.skip_header(start);
             self.excuse_names(start, self.last);
+            self.lose_name();
+            if self.peek_body() {
+                self.trouble.spoil(self.pos + 1);
+            } else {
+                self.trouble.braces = true;
+            }
         }
         if self.names.depth() == depth {
             self.names.open_scope();
@@ -89,7 +95,7 @@ impl Parser<'_> {
             && let Err(d) = self.missing_end(function.kind)
         {
             self.report(*d);
-            self.doubtful = true;
+            self.trouble.braces = true;
             function.raw_header = true;
             self.skip_header(start);
         }

@@ -68,7 +68,7 @@ impl Parser<'_> {
                 Err(self.error(Code::StrayBrace, start, start + 1, message))
             }
             b'{' => {
-                if !self.adrift {
+                if !self.trouble.adrift {
                     let d = self.unexpected("a directive before the block");
                     self.report(*d);
                 }
@@ -88,7 +88,7 @@ impl Parser<'_> {
             Some(Item::Function(_) | Item::Section(_))
         ) {
             // Unless its end, or its beginning, was in doubt.
-            self.adrift = core::mem::take(&mut self.doubtful);
+            self.trouble.adrift = core::mem::take(&mut self.trouble.braces);
         }
     }
 
@@ -103,15 +103,17 @@ impl Parser<'_> {
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
-        } else if !(self.adrift && drifting) {
-            self.report(d);
+        } else if !(self.trouble.adrift && drifting) {
+            self.report_unless_spoiled(start, d);
         }
         // What is missing in the header is most likely this.
         self.header_reported |= self.header < HeaderState::Target;
-        self.adrift = true;
+        self.trouble.adrift = true;
         self.scratch.clear();
         let end = self.statement_end(start);
         self.excuse_names(start, end);
+        self.lose_name();
+        self.trouble.spoil(end);
         self.opaque_item(start, end);
     }
 
@@ -226,6 +228,9 @@ impl Parser<'_> {
         for i in 0..stmt.args.len() as u32 {
             if let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) {
                 let text = self.module.name(name);
+                if self.is_excused(text.as_bytes()) {
+                    continue;
+                }
                 let span = self.src[..self.last]
                     .windows(text.len().max(1))
                     .rposition(|w| w == text.as_bytes())

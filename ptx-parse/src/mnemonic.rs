@@ -209,7 +209,10 @@ impl Parser<'_> {
             );
             d.severity = self.unknown;
             d.help = nearest.map(|n| format!("did you mean `{n}`?"));
-            return self.report(d);
+            return self.report_unless_spoiled(start, d);
+        }
+        if self.is_spoiled(start) {
+            return;
         }
         let signature_opcode = signature.opcode();
         let unknown = signature.words().iter().filter(|w| w.modifier.is_none());

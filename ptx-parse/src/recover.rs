@@ -4,7 +4,7 @@
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Code, Diagnostic, Opaque, Statement};
+use ptx_ir::{Code, Diagnostic, Opaque, Severity, Statement};
 use ptx_isa::Directive;
 
 use crate::parser::{Parser, Step};
@@ -29,12 +29,13 @@ impl Parser<'_> {
         if !begins {
             return Err(self.unexpected(expected));
         }
-        // Where a `}` stands in its place, the block may well go on.
-        self.doubtful |= self.peek() == b'}' && !new_line;
+        let start = self.statement_start();
         let end = self.last;
         let message = String::from("this statement has no `;` at its end");
         let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
-        self.report(d.with_help("add `;` here"));
+        self.report_unless_spoiled(start, d.with_help("add `;` here"));
+        // Where a `}` stands in its place, the block may well go on.
+        self.trouble.braces |= self.peek() == b'}' && !new_line;
         Ok(())
     }
 
@@ -60,24 +61,40 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
-        if !self.is_behind_reported(start) {
+        let spoiled = self.is_spoiled(start);
+        let fragment = self.is_fragment(start);
+        let error = spoiled || diagnostic.severity == Severity::Error;
+        if !spoiled {
+            if fragment {
+                self.forget_statement_before();
+            }
             self.report(diagnostic);
         }
         self.scratch.clear();
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
-        if self.holds_declaration(start, end) {
+        let declares = self.holds_declaration(start, end);
+        if declares || fragment {
             self.excuse_names(start, end);
         }
-        self.reported_end = end;
+        if error {
+            self.trouble.braces |= fragment || self.touches_brace(start, end);
+            if declares || fragment && !self.src[start].is_ascii_alphabetic() {
+                self.lose_name();
+            }
+            self.trouble.spoil(end);
+        }
         self.opaque_statement(start, end);
     }
 
-    /// Whether a statement that was reported ends on the line where `start` is: one mistake is one
-    /// error, however much of the line it spoils.
-    pub(crate) fn is_behind_reported(&self, start: usize) -> bool {
-        let gap = self.src.get(self.reported_end..start).unwrap_or_default();
-        self.reported_end > 0 && gap.iter().all(|&b| is(b, class::BLANK) && b != b'\n')
+    /// A piece of a statement may have been torn from the one before it: what that one mentions is
+    /// no mistake of its own.
+    #[cold]
+    pub(crate) fn forget_statement_before(&mut self) {
+        if let Some((id, _)) = self.body.statements().next_back() {
+            let start = self.body.source_span(id).start as usize;
+            self.forward.rewind_to(start);
+        }
     }
 
     fn holds_declaration(&self, start: usize, end: usize) -> bool {

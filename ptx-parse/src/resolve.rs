@@ -5,7 +5,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Code, Diagnostic, EntityId, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId,
     Register, ScopeId, Span, Statement, StmtId, Symbol, SymbolId, Var, VarId,
@@ -38,6 +37,13 @@ impl Forward {
     /// Forgets mentions made since `mark`: they stand in a statement that is reported already.
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.mentions.truncate(mark);
+    }
+
+    /// Forgets mentions from the place `start` of the source on.
+    pub(crate) fn rewind_to(&mut self, start: usize) {
+        while self.mentions.last().is_some_and(|&(_, at)| at as usize >= start) {
+            self.mentions.pop();
+        }
     }
 }
 
@@ -155,28 +161,6 @@ impl Parser<'_> {
     pub(crate) fn is_declared(&self, start: usize, end: usize) -> bool {
         let name = self.module.names.find(&self.src[start..end]);
         name.is_some_and(|n| self.names.find(NameId::new(n)).is_some())
-    }
-
-    /// Notes the names in `start..end`, a declaration that was not understood: their uses are no
-    /// mistakes of their own.
-    #[cold]
-    pub(crate) fn excuse_names(&mut self, start: usize, end: usize) {
-        let text = &self.src[start..end];
-        for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
-            let name = self.intern(
-                start + token.span.start as usize,
-                start + token.span.end as usize,
-            );
-            self.excused.insert(name);
-        }
-    }
-
-    fn is_excused(&self, text: &str) -> bool {
-        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        [text, prefix].iter().any(|word| {
-            let name = self.module.names.find(word.as_bytes());
-            name.is_some_and(|n| self.excused.contains(&NameId::new(n)))
-        })
     }
 
     /// What a name that is no member of a range stands for.
@@ -458,6 +442,7 @@ impl Parser<'_> {
         forward.unset.clear();
         self.forward = forward;
         self.late.clear();
+        self.excuses.end_function();
     }
 
     #[inline(never)]
@@ -528,7 +513,7 @@ impl Parser<'_> {
     #[cold]
     fn undefined(&mut self, known: &Known, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
-        if !self.excused.is_empty() && self.is_excused(text) {
+        if self.is_excused(text.as_bytes()) {
             return;
         }
         let span = Span::new(at, at + text.len() as u32);
@@ -555,7 +540,10 @@ impl Parser<'_> {
                     count.saturating_sub(1)
                 ),
             )
+        } else if self.excuse_unknown(&self.src[at as usize..][..text.len()]) {
+            return;
         } else {
+            let text = self.module.name(name);
             let mut d = Diagnostic::error(
                 Code::UndefinedName,
                 span,
