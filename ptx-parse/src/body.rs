@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{Body, Code, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement};
+use ptx_ir::{
+    Body, Code, EntityId, Inst, Origin, Scope, ScopeId, Severity, SigId, Span, Statement,
+};
 use ptx_isa::{Directive, Modifier};
 
 use crate::parser::{Parser, Step};
@@ -30,6 +32,7 @@ impl Parser<'_> {
                 let message = String::from("this body is not closed");
                 self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
             }
+            self.trouble.braces = true;
             while self.scope != ScopeId::new(0) {
                 self.leave_scope();
             }
@@ -263,7 +266,29 @@ impl Parser<'_> {
             Some(sig) => sig,
             None => self.mnemonic()?,
         };
+        if !self.is_known(sig) {
+            return self.unknown_instruction(start, mark, sig, guard);
+        }
         self.operands(start, mark, sig, guard)
+    }
+
+    /// An instruction with an unknown word, which was reported: what it mentions is no other mistake.
+    #[cold]
+    fn unknown_instruction(
+        &mut self,
+        start: usize,
+        mark: usize,
+        sig: SigId,
+        guard: Option<bool>,
+    ) -> Step<()> {
+        self.operands(start, mark, sig, guard)?;
+        if self.unknown == Severity::Error {
+            self.forward.rewind(self.statement_mark);
+            if self.module.signature(sig).opcode().is_none() {
+                self.excuse_names(start, self.last);
+            }
+        }
+        Ok(())
     }
 
     /// Reads the operands of an instruction and its `;`.
@@ -348,6 +373,21 @@ impl Parser<'_> {
         self.begins_item_slow()
     }
 
+    /// Whether results, or a name with what may follow it, stand here.
+    fn names_function(&mut self) -> bool {
+        self.blanks();
+        if !self.at_ident() {
+            return matches!(self.peek(), b'(' | b'.');
+        }
+        let end = scan::ident_end(self.src, self.pos);
+        let next = scan::skip_trivia(self.src, end, &mut scan::Trivia::default());
+        match scan::peek(self.src, next) {
+            b'(' | b'{' | b';' => true,
+            b'.' => next > end,
+            _ => next >= self.src.len(),
+        }
+    }
+
     #[inline(never)]
     fn begins_item_slow(&mut self) -> bool {
         let mark = (self.pos, self.trivia);
@@ -355,7 +395,8 @@ impl Parser<'_> {
         while let Some(word) = self.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
-                    item = true;
+                    self.pos += word.len();
+                    item = self.names_function();
                     break;
                 }
                 Some(

@@ -61,6 +61,11 @@ impl Parser<'_> {
         self.excuses.lost[usize::from(self.in_body)] += 1;
     }
 
+    /// Excuses all names of the function that begins, whose parameters are not known.
+    pub(crate) fn excuse_all(&mut self) {
+        self.excuses.lost[1] = u32::MAX;
+    }
+
     /// Whether `name` is excused.
     #[cold]
     pub(crate) fn is_excused(&self, name: &[u8]) -> bool {

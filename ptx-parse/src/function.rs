@@ -26,13 +26,7 @@ impl Parser<'_> {
             self.scratch.clear();
             function.raw_header = true;
             self.skip_header(start);
-            self.excuse_names(start, self.last);
-            self.lose_name();
-            if self.peek_body() {
-                self.trouble.spoil(self.pos + 1);
-            } else {
-                self.trouble.braces = true;
-            }
+            self.end_wrong_header(start);
         }
         if self.names.depth() == depth {
             self.names.open_scope();
@@ -45,6 +39,8 @@ impl Parser<'_> {
 
     /// A block without a header: its statements are read all the same.
     pub(crate) fn headless_function(&mut self, start: usize) {
+        self.excuse_all();
+        self.trouble.spoil(start + 1);
         self.names.open_scope();
         self.define(
             start,
@@ -95,9 +91,9 @@ impl Parser<'_> {
             && let Err(d) = self.missing_end(function.kind)
         {
             self.report(*d);
-            self.trouble.braces = true;
             function.raw_header = true;
             self.skip_header(start);
+            self.end_wrong_header(start);
         }
         let comment = self.trivia.comment;
         // A block behind the `;` of a declaration is none of its business.
@@ -122,6 +118,18 @@ impl Parser<'_> {
         self.module.push_item(Item::Function(id), origin);
     }
 
+    /// Behind a header that was not understood and skipped: its names and its brace are in doubt.
+    #[cold]
+    fn end_wrong_header(&mut self, start: usize) {
+        self.excuse_names(start, self.last);
+        self.lose_name();
+        if self.peek_body() {
+            self.trouble.spoil(self.pos + 1);
+        } else {
+            self.trouble.braces = true;
+        }
+    }
+
     /// A declaration without its `;`, if the next item begins here. The assembler asks none of a
     /// `.func`.
     fn missing_end(&mut self, kind: FunctionKind) -> Step<()> {
@@ -131,7 +139,21 @@ impl Parser<'_> {
             (self.pos, self.trivia) = end;
             return Ok(());
         }
+        if self.is_before_body() {
+            return Err(self.unexpected("`{` or `;`"));
+        }
+        // Statements of the body may follow.
+        self.trouble.braces = true;
         self.missing_semicolon("`{` or `;`")
+    }
+
+    /// Whether a `{` follows something that belongs neither to a header nor to a body.
+    fn is_before_body(&self) -> bool {
+        let rest = &self.src[self.pos..];
+        Lexer::fragment(rest)
+            .map(|t| t.span.of(rest))
+            .take_while(|t| *t != b";" && *t != Directive::Entry.text().as_bytes())
+            .any(|t| t == b"{")
     }
 
     fn peek_body(&mut self) -> bool {
@@ -156,7 +178,8 @@ impl Parser<'_> {
                     Directive::from_text(text),
                     Some(Directive::Entry | Directive::Func | Directive::Visible | Directive::Weak)
                 );
-            if matches!(text, b"{" | b"}") || item {
+            let brace = text == b"{" || text == b"}" && end > start;
+            if brace || item {
                 break;
             }
             if !token.kind.is_trivia() {

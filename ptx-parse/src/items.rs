@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span};
 use ptx_isa::{Directive, Place, PtxVersion, Target, TargetOption};
@@ -67,6 +68,9 @@ impl Parser<'_> {
                 let message = String::from("this `}` closes nothing");
                 Err(self.error(Code::StrayBrace, start, start + 1, message))
             }
+            b'{' if self.header < HeaderState::Target || self.is_before_item() => {
+                Err(self.unexpected("a directive"))
+            }
             b'{' => {
                 if !self.trouble.adrift {
                     let d = self.unexpected("a directive before the block");
@@ -96,10 +100,7 @@ impl Parser<'_> {
     /// an item, or behind a `}` too many, mostly belongs to it and is not reported again.
     #[cold]
     fn fail_item(&mut self, start: usize, d: Diagnostic) {
-        let drifting = matches!(
-            d.code,
-            Code::UnexpectedToken | Code::StrayBrace | Code::MisplacedDirective | Code::StrayByte
-        );
+        let drifting = d.code.number() < Code::UndefinedName.number();
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
@@ -110,11 +111,23 @@ impl Parser<'_> {
         self.header_reported |= self.header < HeaderState::Target;
         self.trouble.adrift = true;
         self.scratch.clear();
-        let end = self.statement_end(start);
+        let end = match self.src[start] {
+            b'{' => start + 1,
+            _ => self.statement_end(start),
+        };
         self.excuse_names(start, end);
         self.lose_name();
         self.trouble.spoil(end);
         self.opaque_item(start, end);
+    }
+
+    /// Whether what follows the brace here stands at module level only: the brace is one too many.
+    #[cold]
+    fn is_before_item(&self) -> bool {
+        let rest = &self.src[self.pos + 1..];
+        let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
+        let directive = next.and_then(|t| Directive::from_text(t.span.of(rest)));
+        directive.is_some_and(|d| d.is_allowed_in(Place::Module) && !d.is_allowed_in(Place::Body))
     }
 
     /// `@@DWARF` is the one directive without a dot.

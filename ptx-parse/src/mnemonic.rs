@@ -145,6 +145,12 @@ impl Parser<'_> {
         Ok(sig)
     }
 
+    /// Whether all of its words are words of PTX.
+    #[inline]
+    pub(crate) fn is_known(&self, sig: SigId) -> bool {
+        self.sig_facts.get(sig.index()).is_none_or(|f| f.known)
+    }
+
     /// Whether the instruction takes argument lists in parentheses.
     #[inline]
     pub(crate) fn takes_lists(&self, sig: SigId) -> bool {

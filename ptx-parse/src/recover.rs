@@ -34,8 +34,11 @@ impl Parser<'_> {
         let message = String::from("this statement has no `;` at its end");
         let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
         self.report_unless_spoiled(start, d.with_help("add `;` here"));
+        // The last token may not be what was meant.
+        self.forward.rewind_last(self.src, end);
         // Where a `}` stands in its place, the block may well go on.
         self.trouble.braces |= self.peek() == b'}' && !new_line;
+        self.trouble.adrift |= !self.in_body && self.peek() != b'.';
         Ok(())
     }
 
@@ -74,7 +77,7 @@ impl Parser<'_> {
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
         let declares = self.holds_declaration(start, end);
-        if declares || fragment {
+        if declares || fragment || !self.holds_opcode(start, end) {
             self.excuse_names(start, end);
         }
         if error {
@@ -95,6 +98,12 @@ impl Parser<'_> {
             let start = self.body.source_span(id).start as usize;
             self.forward.rewind_to(start);
         }
+    }
+
+    fn holds_opcode(&self, start: usize, end: usize) -> bool {
+        let text = &self.src[start..end];
+        Lexer::fragment(text)
+            .any(|t| t.kind == TokenKind::Ident && Self::is_opcode(t.span.of(text)))
     }
 
     fn holds_declaration(&self, start: usize, end: usize) -> bool {

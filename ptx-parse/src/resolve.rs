@@ -39,6 +39,12 @@ impl Forward {
         self.mentions.truncate(mark);
     }
 
+    /// Forgets the last mention if it stands right before `end`.
+    pub(crate) fn rewind_last(&mut self, src: &[u8], end: usize) {
+        let word = src[..end].iter().rev().take_while(|&&b| is(b, class::IDENT));
+        self.rewind_to(end - word.count());
+    }
+
     /// Forgets mentions from the place `start` of the source on.
     pub(crate) fn rewind_to(&mut self, start: usize) {
         while self.mentions.last().is_some_and(|&(_, at)| at as usize >= start) {
@@ -513,7 +519,8 @@ impl Parser<'_> {
     #[cold]
     fn undefined(&mut self, known: &Known, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
-        if self.is_excused(text.as_bytes()) {
+        let outside = self.range_of(known, text).is_some();
+        if !outside && self.is_excused(text.as_bytes()) {
             return;
         }
         let span = Span::new(at, at + text.len() as u32);
@@ -524,6 +531,9 @@ impl Parser<'_> {
                 format!("`{text}` is used before its declaration; only labels may be"),
             )
         } else if let Some(&label) = known.labels.get(&name) {
+            if self.trouble.braces {
+                return;
+            }
             let place = self.body.source_span(label);
             let d = Diagnostic::error(
                 Code::LabelOutOfScope,

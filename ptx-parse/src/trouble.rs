@@ -72,7 +72,7 @@ impl Parser<'_> {
         self.body
             .statements()
             .rev()
-            .take_while(|&(id, _)| self.body.source_span(id).end as usize > end)
+            .take_while(|&(id, _)| self.body.source_span(id).start as usize >= end)
             .any(|(_, statement)| match statement {
                 Statement::Inst(id) => !self.body.operands(id).is_empty(),
                 Statement::Decl(id) => self.body.declarations.decls[id].declarators.len > 0,
@@ -138,6 +138,9 @@ impl Parser<'_> {
         let inside = Lexer::fragment(text)
             .any(|t| t.kind == TokenKind::Punct && is_brace(text[t.span.start as usize]));
         let before = self.before_statement().checked_sub(1);
-        inside || before.is_some_and(|i| is_brace(self.src[i]))
+        let after = scan::skip_trivia(self.src, end, &mut Trivia::default());
+        inside
+            || before.is_some_and(|i| is_brace(self.src[i]))
+            || !text.ends_with(b";") && is_brace(scan::peek(self.src, after))
     }
 }
