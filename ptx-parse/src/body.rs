@@ -37,6 +37,9 @@ impl Parser<'_> {
                 self.leave_scope();
             }
         }
+        if end == BodyEnd::Closed && self.trouble.braces && !self.is_at_item() {
+            self.excuse_all();
+        }
         self.body.closed = end == BodyEnd::Closed;
         self.body.end = (self.last - open) as u32;
         self.close_scope(ScopeId::new(0));
@@ -377,7 +380,8 @@ impl Parser<'_> {
     fn names_function(&mut self) -> bool {
         self.blanks();
         if !self.at_ident() {
-            return matches!(self.peek(), b'(' | b'.');
+            let attribute = self.directive_here() == Some(Directive::Attribute);
+            return attribute || self.peek() == b'(';
         }
         let end = scan::ident_end(self.src, self.pos);
         let next = scan::skip_trivia(self.src, end, &mut scan::Trivia::default());

@@ -384,10 +384,12 @@ impl Parser<'_> {
             ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
-        if !self.is_spoiled(start) && !(self.trouble.adrift && !self.in_body) {
+        if !self.is_spoiled(start) {
             self.forget_statement_before();
             self.report(d.with_help("remove it"));
         }
+        // A `}` before it may not be the end.
+        self.trouble.adrift |= !self.in_body;
         self.take(1);
     }
 }

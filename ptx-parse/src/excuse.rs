@@ -10,7 +10,7 @@ use crate::parser::Parser;
 /// What is excused, in the module and in the function at hand.
 #[derive(Default)]
 pub(crate) struct Excuses {
-    /// Names without the number at their end.
+    /// Names, as they are and without the number at their end.
     module: BTreeSet<NameId>,
     function: BTreeSet<NameId>,
     /// Declarations that may have lost a name: as many unknown ones are excused.
@@ -49,9 +49,11 @@ impl Parser<'_> {
         let text = &self.src[start..end];
         for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
             let at = start + token.span.start as usize;
-            let len = stem(token.span.of(text)).len();
-            let name = self.intern(at, at + len);
-            self.excuses.level(self.in_body).insert(name);
+            let name = token.span.of(text);
+            for len in [name.len(), stem(name).len()] {
+                let id = self.intern(at, at + len);
+                self.excuses.level(self.in_body).insert(id);
+            }
         }
     }
 
@@ -69,7 +71,13 @@ impl Parser<'_> {
     /// Whether `name` is excused.
     #[cold]
     pub(crate) fn is_excused(&self, name: &[u8]) -> bool {
-        let name = self.module.names.find(stem(name)).map(NameId::new);
+        self.is_excused_itself(name) || self.is_excused_itself(stem(name))
+    }
+
+    /// Whether this very `name` is excused, not another of its range.
+    #[cold]
+    pub(crate) fn is_excused_itself(&self, name: &[u8]) -> bool {
+        let name = self.module.names.find(name).map(NameId::new);
         name.is_some_and(|n| {
             self.excuses.function.contains(&n) || self.excuses.module.contains(&n)
         })

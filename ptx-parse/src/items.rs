@@ -76,6 +76,7 @@ impl Parser<'_> {
                     let d = self.unexpected("a directive before the block");
                     self.report(*d);
                 }
+                self.trouble.braces |= self.trouble.adrift;
                 self.headless_function(start);
                 Ok(())
             }
@@ -104,8 +105,8 @@ impl Parser<'_> {
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
-        } else if !(self.trouble.adrift && drifting) {
-            self.report_unless_spoiled(start, d);
+        } else if !(drifting && self.is_spoiled(start)) {
+            self.report(d);
         }
         // What is missing in the header is most likely this.
         self.header_reported |= self.header < HeaderState::Target;
@@ -119,6 +120,14 @@ impl Parser<'_> {
         self.lose_name();
         self.trouble.spoil(end);
         self.opaque_item(start, end);
+    }
+
+    /// Whether an item, or nothing, stands here.
+    #[cold]
+    pub(crate) fn is_at_item(&self) -> bool {
+        let rest = &self.src[self.pos..];
+        let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
+        next.is_none_or(|t| t.span.of(rest).starts_with(b"."))
     }
 
     /// Whether what follows the brace here stands at module level only: the brace is one too many.

@@ -222,6 +222,10 @@ impl Parser<'_> {
             return false;
         };
         let first = first.at;
+        // Where a brace is in doubt, so are scopes.
+        if self.trouble.braces || self.follows_trouble(start) {
+            return true;
+        }
         let text = self.module.name(name);
         let d = Diagnostic::error(
             Code::DuplicateName,
@@ -519,8 +523,11 @@ impl Parser<'_> {
     #[cold]
     fn undefined(&mut self, known: &Known, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
-        let outside = self.range_of(known, text).is_some();
-        if !outside && self.is_excused(text.as_bytes()) {
+        let excused = match self.range_of(known, text) {
+            Some(_) => self.is_excused_itself(text.as_bytes()),
+            None => self.is_excused(text.as_bytes()),
+        };
+        if excused {
             return;
         }
         let span = Span::new(at, at + text.len() as u32);

@@ -1,9 +1,9 @@
 //! One mistake is one error: what follows from a reported mistake is not reported again.
 
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Severity, Statement};
-use ptx_isa::Directive;
+use ptx_ir::{Code, Diagnostic, Item, Severity, Statement};
+use ptx_isa::{Directive, Place};
 
 use crate::parser::Parser;
 
@@ -40,19 +40,21 @@ impl Trouble {
 }
 
 impl Parser<'_> {
-    /// Whether an error of syntax in the statement at `start` follows from an error before it: one
-    /// of the same statement, or one with no whole statement since, unless this one clearly begins
-    /// anew.
+    /// Whether an error of syntax in the statement at `start` follows from another one, of this
+    /// statement or of one before it.
     #[cold]
     pub(crate) fn is_spoiled(&self, start: usize) -> bool {
-        if self.trouble.error > start {
-            return true;
-        }
-        if !self.in_body {
-            return self.is_same_line(self.trouble.end, start);
-        }
-        let spoilt = self.trouble.end;
-        spoilt > self.body.base as usize && !self.is_solid_since(spoilt) && !self.begins_anew(start)
+        self.trouble.error > start || self.follows_trouble(start)
+    }
+
+    /// Whether nothing was understood between the last error of syntax and `start`, where nothing
+    /// clearly begins anew.
+    #[cold]
+    pub(crate) fn follows_trouble(&self, start: usize) -> bool {
+        let open = if self.in_body { self.body.base as usize } else { 0 };
+        let near = self.trouble.end > open && !self.is_solid_since(self.trouble.end);
+        let drifting = !self.in_body && self.trouble.adrift;
+        (near || drifting) && !self.begins_anew(start)
     }
 
     /// Whether the last statement of the body was not understood: it may hold the `}`.
@@ -61,14 +63,16 @@ impl Parser<'_> {
         spoilt > self.body.base as usize && !self.is_solid_since(spoilt)
     }
 
-    /// Whether an error was reported and only blanks of one line lie between its end and `start`.
-    fn is_same_line(&self, end: usize, start: usize) -> bool {
-        let gap = self.src.get(end..start).unwrap_or_default();
-        end > 0 && gap.iter().all(|&b| b != b'\n' && b.is_ascii_whitespace())
-    }
-
-    /// Whether the body holds a statement behind `end` that says something.
+    /// Whether something behind `end` was understood that says more than a label does.
     fn is_solid_since(&self, end: usize) -> bool {
+        if !self.in_body {
+            return self
+                .module
+                .items()
+                .rev()
+                .take_while(|&(id, _)| self.module.span(id).start as usize >= end)
+                .any(|(_, item)| !matches!(item, Item::Opaque(_)));
+        }
         self.body
             .statements()
             .rev()
@@ -81,16 +85,37 @@ impl Parser<'_> {
             })
     }
 
-    /// Whether `start` stands on a line of its own behind the end of a statement.
+    /// Whether what stands at `start` may begin a statement, on a line of its own behind the end of
+    /// another.
     fn begins_anew(&self, start: usize) -> bool {
         let before = self.before_statement();
         let gap = self.src.get(before..start).unwrap_or_default();
-        let ends = before.checked_sub(1).map(|i| self.src[i]);
-        matches!(ends, Some(b';' | b'}')) && gap.contains(&b'\n')
+        let ended = match before.checked_sub(1).map(|i| self.src[i]) {
+            Some(b'}') => !self.trouble.braces,
+            last => last == Some(b';'),
+        };
+        ended && gap.contains(&b'\n') && self.may_begin(start)
     }
 
-    /// One past the statement or `{` before the one being read.
+    /// Whether the token at `start` may begin a statement of the body, or else an item.
+    fn may_begin(&self, start: usize) -> bool {
+        match scan::peek(self.src, start) {
+            b'.' => {
+                let word = &self.src[start..scan::dot_word_end(self.src, start)];
+                self.in_body
+                    || Directive::from_text(word).is_some_and(|d| d.is_allowed_in(Place::Module))
+            }
+            b'@' => self.in_body,
+            b => self.in_body && is(b, class::START),
+        }
+    }
+
+    /// One past the statement, item or `{` before what is being read.
     fn before_statement(&self) -> usize {
+        if !self.in_body {
+            let last = self.module.items().next_back();
+            return last.map_or(0, |(id, _)| self.module.span(id).end as usize);
+        }
         match self.body.statements().next_back() {
             Some((id, _)) => self.body.source_span(id).end as usize,
             None => self.body.base as usize + 1,
@@ -99,13 +124,7 @@ impl Parser<'_> {
 
     /// Where the statement, or item, being read begins.
     pub(crate) fn statement_start(&self) -> usize {
-        let before = if self.in_body {
-            self.before_statement()
-        } else {
-            let last = self.module.items().next_back();
-            last.map_or(0, |(id, _)| self.module.span(id).end as usize)
-        };
-        scan::skip_trivia(self.src, before, &mut Trivia::default())
+        scan::skip_trivia(self.src, self.before_statement(), &mut Trivia::default())
     }
 
     /// Reports an error of syntax in the statement at `start`, unless it follows from another.
@@ -131,7 +150,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `start..end`, or what stands around it, is a brace.
+    /// Whether `start..end` may stand for a brace: it is a single token, holds a brace, or stands next
+    /// to one.
     pub(crate) fn touches_brace(&self, start: usize, end: usize) -> bool {
         let is_brace = |b: u8| matches!(b, b'{' | b'}');
         let text = &self.src[start..end];
@@ -139,7 +159,8 @@ impl Parser<'_> {
             .any(|t| t.kind == TokenKind::Punct && is_brace(text[t.span.start as usize]));
         let before = self.before_statement().checked_sub(1);
         let after = scan::skip_trivia(self.src, end, &mut Trivia::default());
-        inside
+        Lexer::fragment(text).nth(1).is_none()
+            || inside
             || before.is_some_and(|i| is_brace(self.src[i]))
             || !text.ends_with(b";") && is_brace(scan::peek(self.src, after))
     }
