@@ -37,9 +37,6 @@ impl Parser<'_> {
                 self.leave_scope();
             }
         }
-        if end == BodyEnd::Closed && self.trouble.braces && !self.is_at_item() {
-            self.excuse_all();
-        }
         self.body.closed = end == BodyEnd::Closed;
         self.body.end = (self.last - open) as u32;
         self.close_scope(ScopeId::new(0));
@@ -182,6 +179,7 @@ impl Parser<'_> {
                 let message = String::from("a block cannot be guarded");
                 let d = self.error(Code::UnexpectedToken, start, end, message);
                 self.report(d.with_help("guard each instruction, or branch around the block"));
+                self.trouble.braces = true;
                 self.scratch.truncate(mark);
                 self.opaque_statement(start, end);
                 return Ok(());

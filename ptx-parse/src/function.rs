@@ -123,10 +123,9 @@ impl Parser<'_> {
     fn end_wrong_header(&mut self, start: usize) {
         self.excuse_names(start, self.last);
         self.lose_name();
+        self.trouble.braces = true;
         if self.peek_body() {
             self.trouble.spoil(self.pos + 1);
-        } else {
-            self.trouble.braces = true;
         }
     }
 
@@ -170,10 +169,12 @@ impl Parser<'_> {
     /// Moves to the `{` or before the `;` of a header that was not understood.
     fn skip_header(&mut self, start: usize) {
         let mut end = self.pos.max(start);
+        let (mut fresh, mut depth) = (false, 0usize);
         for token in ptx_ir::lex::Lexer::fragment(&self.src[self.pos..]) {
             let text = token.span.of(&self.src[self.pos..]);
             let item = token.kind == ptx_ir::lex::TokenKind::DotWord
                 && end > start
+                && (fresh || depth == 0)
                 && matches!(
                     Directive::from_text(text),
                     Some(Directive::Entry | Directive::Func | Directive::Visible | Directive::Weak)
@@ -182,6 +183,12 @@ impl Parser<'_> {
             if brace || item {
                 break;
             }
+            match text {
+                b"(" => depth += 1,
+                b")" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            fresh = token.kind.is_trivia() && text.contains(&b'\n');
             if !token.kind.is_trivia() {
                 end = self.pos + token.span.end as usize;
             }

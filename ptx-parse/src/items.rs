@@ -52,6 +52,7 @@ impl Parser<'_> {
 
     fn item(&mut self) {
         let start = self.pos;
+        let header = self.header;
         let step = match self.peek() {
             b'.' => self.item_directive(start),
             b';' => {
@@ -61,6 +62,7 @@ impl Parser<'_> {
                     _ => None,
                 };
                 self.lone_semicolon(before);
+                self.header_reported |= self.header < HeaderState::Target;
                 self.opaque_item(start, self.pos);
                 Ok(())
             }
@@ -76,7 +78,7 @@ impl Parser<'_> {
                     let d = self.unexpected("a directive before the block");
                     self.report(*d);
                 }
-                self.trouble.braces |= self.trouble.adrift;
+                self.trouble.braces = true;
                 self.headless_function(start);
                 Ok(())
             }
@@ -88,6 +90,10 @@ impl Parser<'_> {
         };
         if let Err(d) = step {
             self.fail_item(start, *d);
+            // The header may still go on behind it.
+            if header >= HeaderState::Target {
+                self.header = header;
+            }
         } else if matches!(
             self.module.items.values().next_back(),
             Some(Item::Function(_) | Item::Section(_))
@@ -120,14 +126,6 @@ impl Parser<'_> {
         self.lose_name();
         self.trouble.spoil(end);
         self.opaque_item(start, end);
-    }
-
-    /// Whether an item, or nothing, stands here.
-    #[cold]
-    pub(crate) fn is_at_item(&self) -> bool {
-        let rest = &self.src[self.pos..];
-        let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
-        next.is_none_or(|t| t.span.of(rest).starts_with(b"."))
     }
 
     /// Whether what follows the brace here stands at module level only: the brace is one too many.

@@ -221,9 +221,12 @@ impl Parser<'_> {
             return;
         }
         let signature_opcode = signature.opcode();
-        let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
+        // What stands behind an unknown word mostly belongs to it.
+        let words = signature.words();
+        let known_before = |i: usize| i == 0 || words[i - 1].modifier.is_some();
+        let unknown = (0..words.len()).filter(|&i| words[i].modifier.is_none() && known_before(i));
         let found: alloc::vec::Vec<_> = unknown
-            .map(|&w| (w, String::from(signature.word_text(w))))
+            .map(|i| (words[i], String::from(signature.word_text(words[i]))))
             .collect();
         // Places in the source: words stand there in order, perhaps with blanks between.
         let mut from = start + opcode.len();

@@ -37,7 +37,10 @@ impl Parser<'_> {
         // The last token may not be what was meant.
         self.forward.rewind_last(self.src, end);
         // Where a `}` stands in its place, the block may well go on.
-        self.trouble.braces |= self.peek() == b'}' && !new_line;
+        self.trouble.braces |= match self.peek() {
+            b'}' => !new_line,
+            b => b == b'{',
+        };
         self.trouble.adrift |= !self.in_body && self.peek() != b'.';
         Ok(())
     }
@@ -64,7 +67,8 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
-        let spoiled = self.is_spoiled(start);
+        let misplaced = diagnostic.code == Code::MisplacedDirective;
+        let spoiled = self.is_spoiled(start) || misplaced && self.trouble.braces;
         let fragment = self.is_fragment(start);
         let error = spoiled || diagnostic.severity == Severity::Error;
         if !spoiled {
@@ -77,7 +81,7 @@ impl Parser<'_> {
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
         let declares = self.holds_declaration(start, end);
-        if declares || fragment || !self.holds_opcode(start, end) {
+        if declares || fragment || spoiled || !self.holds_opcode(start, end) {
             self.excuse_names(start, end);
         }
         if error {

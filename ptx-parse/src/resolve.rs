@@ -222,8 +222,7 @@ impl Parser<'_> {
             return false;
         };
         let first = first.at;
-        // Where a brace is in doubt, so are scopes.
-        if self.trouble.braces || self.follows_trouble(start) {
+        if self.is_doubtful_declaration(start) {
             return true;
         }
         let text = self.module.name(name);
@@ -296,6 +295,7 @@ impl Parser<'_> {
         if range.depth == self.names.depth()
             && number.is_some_and(|n| n < range.count)
             && self.module.name_bytes(range.name) == &self.src[start..at]
+            && !self.is_doubtful_declaration(start)
         {
             let message = format!(
                 "`{}` is declared twice in one scope: `{}<{}>` has it",
@@ -323,7 +323,10 @@ impl Parser<'_> {
         let key = prefix_key(self.src, start, end - start);
         if let Some(index) = self.names.find_range(key) {
             let range = self.names.range(index);
-            if range.depth == self.names.depth() && range.name == name {
+            if range.depth == self.names.depth()
+                && range.name == name
+                && !self.is_doubtful_declaration(start)
+            {
                 let text = self.module.name(name);
                 let message = format!("`{text}<{count}>` is declared twice in one scope");
                 self.report(Diagnostic::error(
@@ -371,7 +374,9 @@ impl Parser<'_> {
                 first.get_or_insert(*binding);
             }
         }
-        let Some(first) = first else { return };
+        let Some(first) = first.filter(|_| !self.is_doubtful_declaration(start)) else {
+            return;
+        };
         let (text, at) = (self.module.name(first.name), first.at);
         let message = format!("`{text}` is declared twice in one scope: this range has it too");
         let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message)
@@ -511,6 +516,9 @@ impl Parser<'_> {
                 .collect(),
             late: self.late.iter().copied().collect(),
         };
+        if self.ends_early() {
+            self.excuse_all();
+        }
         for i in 0..forward.mentions.len() {
             let (id, at) = forward.mentions[i];
             if let Operand::Name(name) = becomes[id.index()] {

@@ -57,6 +57,12 @@ impl Parser<'_> {
         (near || drifting) && !self.begins_anew(start)
     }
 
+    /// Whether a second declaration at `start` may be none: its scope, or itself, is in doubt.
+    #[cold]
+    pub(crate) fn is_doubtful_declaration(&self, start: usize) -> bool {
+        self.trouble.braces || self.follows_trouble(start)
+    }
+
     /// Whether the last statement of the body was not understood: it may hold the `}`.
     pub(crate) fn is_spoiled_end(&self) -> bool {
         let spoilt = self.trouble.end;
@@ -120,6 +126,19 @@ impl Parser<'_> {
             Some((id, _)) => self.body.source_span(id).end as usize,
             None => self.body.base as usize + 1,
         }
+    }
+
+    /// Whether the body that was read ends where the text goes on with neither an item nor nothing:
+    /// the brace was not its end.
+    #[cold]
+    pub(crate) fn ends_early(&self) -> bool {
+        let next = scan::skip_trivia(self.src, self.last, &mut Trivia::default());
+        if scan::peek(self.src, next) != b'.' {
+            return next < self.src.len();
+        }
+        let word = &self.src[next..scan::dot_word_end(self.src, next)];
+        let item = Directive::from_text(word).is_some_and(|d| d.is_allowed_in(Place::Module));
+        self.trouble.braces && !item
     }
 
     /// Where the statement, or item, being read begins.
