@@ -26,6 +26,12 @@ impl Excuses {
         }
     }
 
+    /// Notes that a declaration was reported whose name may not be among those it mentions.
+    #[cold]
+    pub(crate) fn lose_name(&mut self, in_function: bool) {
+        self.lost[usize::from(in_function)] += 1;
+    }
+
     /// Forgets what is excused in one function only.
     #[inline]
     pub(crate) fn end_function(&mut self) {
@@ -57,10 +63,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Notes that a declaration was reported whose name may not be among those it mentions.
+    /// Whether a declaration that begins at `start` lacks a name before `end`: it has none there, or
+    /// none behind its last comma.
     #[cold]
-    pub(crate) fn lose_name(&mut self) {
-        self.excuses.lost[usize::from(self.in_body)] += 1;
+    pub(crate) fn lacks_name(&self, start: usize, end: usize) -> bool {
+        let text = &self.src[start..end.max(start)];
+        let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+        let last = tokens.clone().last();
+        last.is_some_and(|t| t.span.of(text) == b",") || !tokens.any(|t| t.kind == TokenKind::Ident)
     }
 
     /// Excuses all names of the function that begins, whose parameters are not known.

@@ -22,6 +22,9 @@ impl Parser<'_> {
         let depth = self.names.depth();
         let mut name_at = (start, start);
         if let Err(d) = self.header(id, &mut function, &mut name_at) {
+            if self.lacks_name(start, d.span.start as usize) {
+                self.excuses.lose_name(false);
+            }
             self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             function.raw_header = true;
@@ -122,7 +125,7 @@ impl Parser<'_> {
     #[cold]
     fn end_wrong_header(&mut self, start: usize) {
         self.excuse_names(start, self.last);
-        self.lose_name();
+        self.excuses.lose_name(true);
         self.trouble.braces = true;
         if self.peek_body() {
             self.trouble.spoil(self.pos + 1);
@@ -151,7 +154,10 @@ impl Parser<'_> {
         let rest = &self.src[self.pos..];
         Lexer::fragment(rest)
             .map(|t| t.span.of(rest))
-            .take_while(|t| *t != b";" && *t != Directive::Entry.text().as_bytes())
+            .take_while(|t| {
+                let directive = Directive::from_text(t);
+                *t != b";" && !matches!(directive, Some(Directive::Entry | Directive::Func))
+            })
             .any(|t| t == b"{")
     }
 
@@ -334,10 +340,16 @@ impl Parser<'_> {
             }
             let mark = (self.pos, self.trivia);
             let Some(directive) = self.directive_here() else {
+                let last = self.last;
+                let item = self.empty_declaration(next);
+                (self.pos, self.trivia, self.last) = (mark.0, mark.1, last);
+                if item {
+                    break;
+                }
                 return Err(self.wrong_directive("here"));
             };
             if !directive.is_allowed_in(place) {
-                if directive.is_allowed_in(Place::Module) || linkage(directive).is_some() {
+                if directive.is_allowed_in(Place::Module) || Self::begins_declaration(directive) {
                     // The next item: the end of this one is missing.
                     (self.pos, self.trivia) = mark;
                     break;

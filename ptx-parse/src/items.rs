@@ -89,11 +89,11 @@ impl Parser<'_> {
             _ => Err(self.unexpected("a directive")),
         };
         if let Err(d) = step {
-            self.fail_item(start, *d);
             // The header may still go on behind it.
             if header >= HeaderState::Target {
                 self.header = header;
             }
+            self.fail_item(start, *d);
         } else if matches!(
             self.module.items.values().next_back(),
             Some(Item::Function(_) | Item::Section(_))
@@ -107,6 +107,12 @@ impl Parser<'_> {
     /// an item, or behind a `}` too many, mostly belongs to it and is not reported again.
     #[cold]
     fn fail_item(&mut self, start: usize, d: Diagnostic) {
+        if self.header >= HeaderState::Target && self.empty_declaration(start) {
+            self.scratch.clear();
+            self.header = HeaderState::Closed;
+            return self.opaque_item(start, self.last);
+        }
+        let at = d.span.start as usize;
         let drifting = d.code.number() < Code::UndefinedName.number();
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
@@ -123,7 +129,9 @@ impl Parser<'_> {
             _ => self.statement_end(start),
         };
         self.excuse_names(start, end);
-        self.lose_name();
+        if self.lacks_name(start, if at > start { at } else { end }) {
+            self.excuses.lose_name(false);
+        }
         self.trouble.spoil(end);
         self.opaque_item(start, end);
     }

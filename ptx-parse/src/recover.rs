@@ -67,7 +67,13 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
-        let misplaced = diagnostic.code == Code::MisplacedDirective;
+        if self.empty_declaration(start) {
+            self.scratch.clear();
+            return self.opaque_statement(start, self.last);
+        }
+        let at = diagnostic.span.start as usize;
+        // The body may have ended before it.
+        let misplaced = diagnostic.code == Code::MisplacedDirective && at == start;
         let spoiled = self.is_spoiled(start) || misplaced && self.trouble.braces;
         let fragment = self.is_fragment(start);
         let error = spoiled || diagnostic.severity == Severity::Error;
@@ -86,8 +92,9 @@ impl Parser<'_> {
         }
         if error {
             self.trouble.braces |= fragment || self.touches_brace(start, end);
-            if declares || fragment && !self.src[start].is_ascii_alphabetic() {
-                self.lose_name();
+            let named = if fragment { end } else { at };
+            if (declares || fragment) && self.lacks_name(start, named) {
+                self.excuses.lose_name(true);
             }
             self.trouble.spoil(end);
         }

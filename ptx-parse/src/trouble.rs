@@ -20,6 +20,9 @@ pub(crate) struct Trouble {
     pub(crate) braces: bool,
 }
 
+/// Statements behind an error that are looked at; it spoils nothing further away.
+const FAR: usize = 200;
+
 impl Trouble {
     /// Notes an error that is reported.
     #[cold]
@@ -77,13 +80,16 @@ impl Parser<'_> {
                 .items()
                 .rev()
                 .take_while(|&(id, _)| self.module.span(id).start as usize >= end)
-                .any(|(_, item)| !matches!(item, Item::Opaque(_)));
+                .enumerate()
+                .any(|(i, (_, item))| i == FAR || !matches!(item, Item::Opaque(_)));
         }
         self.body
             .statements()
             .rev()
             .take_while(|&(id, _)| self.body.source_span(id).start as usize >= end)
-            .any(|(_, statement)| match statement {
+            .enumerate()
+            .any(|(i, (_, statement))| match statement {
+                _ if i == FAR => true,
                 Statement::Inst(id) => !self.body.operands(id).is_empty(),
                 Statement::Decl(id) => self.body.declarations.decls[id].declarators.len > 0,
                 Statement::Directive(_) | Statement::Prototype(_) | Statement::Function(_) => true,
