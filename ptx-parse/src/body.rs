@@ -28,11 +28,11 @@ impl Parser<'_> {
         self.take(1);
         let end = self.statements();
         if end == BodyEnd::Missing {
-            if !self.trouble.braces && !self.is_spoiled_end() {
+            if !self.trouble.doubts_braces() && !self.is_spoiled_end() {
                 let message = String::from("this body is not closed");
                 self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
             }
-            self.trouble.braces = true;
+            self.trouble.doubt_braces();
             while self.scope != ScopeId::new(0) {
                 self.leave_scope();
             }
@@ -179,7 +179,7 @@ impl Parser<'_> {
                 let message = String::from("a block cannot be guarded");
                 let d = self.error(Code::UnexpectedToken, start, end, message);
                 self.report(d.with_help("guard each instruction, or branch around the block"));
-                self.trouble.braces = true;
+                self.trouble.doubt_braces();
                 self.scratch.truncate(mark);
                 self.opaque_statement(start, end);
                 return Ok(());

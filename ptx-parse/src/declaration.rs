@@ -81,9 +81,7 @@ impl Parser<'_> {
                 let misplaced = self.in_body && ty.kind() == TypeKind::Opaque;
                 return !misplaced && self.eat(b';');
             }
-            let wrong = s.vector > 1
-                || space(word).is_some()
-                || linked && self.in_body;
+            let wrong = s.vector > 1 || space(word).is_some() || linked && self.in_body;
             if wrong || self.specifier(&mut s).is_err() {
                 return false;
             }

@@ -389,7 +389,9 @@ impl Parser<'_> {
             self.report(d.with_help("remove it"));
         }
         // A `}` before it may not be the end.
-        self.trouble.adrift |= !self.in_body;
+        if !self.in_body {
+            self.trouble.drift();
+        }
         self.take(1);
     }
 }

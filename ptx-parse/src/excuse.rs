@@ -26,12 +26,6 @@ impl Excuses {
         }
     }
 
-    /// Notes that a declaration was reported whose name may not be among those it mentions.
-    #[cold]
-    pub(crate) fn lose_name(&mut self, in_function: bool) {
-        self.lost[usize::from(in_function)] += 1;
-    }
-
     /// Forgets what is excused in one function only.
     #[inline]
     pub(crate) fn end_function(&mut self) {
@@ -73,6 +67,15 @@ impl Parser<'_> {
         last.is_some_and(|t| t.span.of(text) == b",") || !tokens.any(|t| t.kind == TokenKind::Ident)
     }
 
+    /// Notes that a declaration was reported whose name may not be among those it mentions.
+    #[cold]
+    pub(crate) fn lose_name(&mut self, in_function: bool) {
+        if self.trouble.is_any() {
+            let lost = &mut self.excuses.lost[usize::from(in_function)];
+            *lost = lost.saturating_add(1);
+        }
+    }
+
     /// Excuses all names of the function that begins, whose parameters are not known.
     pub(crate) fn excuse_all(&mut self) {
         self.excuses.lost[1] = u32::MAX;
@@ -88,9 +91,7 @@ impl Parser<'_> {
     #[cold]
     pub(crate) fn is_excused_itself(&self, name: &[u8]) -> bool {
         let name = self.module.names.find(name).map(NameId::new);
-        name.is_some_and(|n| {
-            self.excuses.function.contains(&n) || self.excuses.module.contains(&n)
-        })
+        name.is_some_and(|n| self.excuses.function.contains(&n) || self.excuses.module.contains(&n))
     }
 
     /// Whether an unknown `name` is excused: the first that is not, is taken for one that was lost.

@@ -22,9 +22,6 @@ impl Parser<'_> {
         let depth = self.names.depth();
         let mut name_at = (start, start);
         if let Err(d) = self.header(id, &mut function, &mut name_at) {
-            if self.lacks_name(start, d.span.start as usize) {
-                self.excuses.lose_name(false);
-            }
             self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             function.raw_header = true;
@@ -125,8 +122,9 @@ impl Parser<'_> {
     #[cold]
     fn end_wrong_header(&mut self, start: usize) {
         self.excuse_names(start, self.last);
-        self.excuses.lose_name(true);
-        self.trouble.braces = true;
+        self.lose_name(false);
+        self.lose_name(true);
+        self.trouble.doubt_braces();
         if self.peek_body() {
             self.trouble.spoil(self.pos + 1);
         }
@@ -144,9 +142,10 @@ impl Parser<'_> {
         if self.is_before_body() {
             return Err(self.unexpected("`{` or `;`"));
         }
+        self.missing_semicolon("`{` or `;`")?;
         // Statements of the body may follow.
-        self.trouble.braces = true;
-        self.missing_semicolon("`{` or `;`")
+        self.trouble.doubt_braces();
+        Ok(())
     }
 
     /// Whether a `{` follows something that belongs neither to a header nor to a body.

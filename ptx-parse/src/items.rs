@@ -74,11 +74,11 @@ impl Parser<'_> {
                 Err(self.unexpected("a directive"))
             }
             b'{' => {
-                if !self.trouble.adrift {
+                if !self.trouble.is_adrift() {
                     let d = self.unexpected("a directive before the block");
                     self.report(*d);
                 }
-                self.trouble.braces = true;
+                self.trouble.doubt_braces();
                 self.headless_function(start);
                 Ok(())
             }
@@ -94,12 +94,15 @@ impl Parser<'_> {
                 self.header = header;
             }
             self.fail_item(start, *d);
-        } else if matches!(
-            self.module.items.values().next_back(),
-            Some(Item::Function(_) | Item::Section(_))
-        ) {
-            // Unless its end, or its beginning, was in doubt.
-            self.trouble.adrift = core::mem::take(&mut self.trouble.braces);
+            return;
+        }
+        match self.module.items.values().next_back() {
+            Some(&Item::Function(f)) => {
+                let declared = self.module.body(f).is_none();
+                self.trouble.end_item(declared);
+            }
+            Some(Item::Section(_)) => self.trouble.end_item(false),
+            _ => {}
         }
     }
 
@@ -114,6 +117,7 @@ impl Parser<'_> {
         }
         let at = d.span.start as usize;
         let drifting = d.code.number() < Code::UndefinedName.number();
+        let error = d.severity == Severity::Error;
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
@@ -121,8 +125,8 @@ impl Parser<'_> {
             self.report(d);
         }
         // What is missing in the header is most likely this.
-        self.header_reported |= self.header < HeaderState::Target;
-        self.trouble.adrift = true;
+        self.header_reported |= error && self.header < HeaderState::Target;
+        self.trouble.drift();
         self.scratch.clear();
         let end = match self.src[start] {
             b'{' => start + 1,
@@ -130,7 +134,7 @@ impl Parser<'_> {
         };
         self.excuse_names(start, end);
         if self.lacks_name(start, if at > start { at } else { end }) {
-            self.excuses.lose_name(false);
+            self.lose_name(false);
         }
         self.trouble.spoil(end);
         self.opaque_item(start, end);

@@ -37,11 +37,12 @@ impl Parser<'_> {
         // The last token may not be what was meant.
         self.forward.rewind_last(self.src, end);
         // Where a `}` stands in its place, the block may well go on.
-        self.trouble.braces |= match self.peek() {
-            b'}' => !new_line,
-            b => b == b'{',
-        };
-        self.trouble.adrift |= !self.in_body && self.peek() != b'.';
+        if self.peek() == b'{' || self.peek() == b'}' && !new_line {
+            self.trouble.doubt_braces();
+        }
+        if !self.in_body && self.peek() != b'.' {
+            self.trouble.drift();
+        }
         Ok(())
     }
 
@@ -74,7 +75,7 @@ impl Parser<'_> {
         let at = diagnostic.span.start as usize;
         // The body may have ended before it.
         let misplaced = diagnostic.code == Code::MisplacedDirective && at == start;
-        let spoiled = self.is_spoiled(start) || misplaced && self.trouble.braces;
+        let spoiled = self.is_spoiled(start) || misplaced && self.trouble.doubts_braces();
         let fragment = self.is_fragment(start);
         let error = spoiled || diagnostic.severity == Severity::Error;
         if !spoiled {
@@ -91,10 +92,13 @@ impl Parser<'_> {
             self.excuse_names(start, end);
         }
         if error {
-            self.trouble.braces |= fragment || self.touches_brace(start, end);
-            let named = if fragment { end } else { at };
+            if fragment || self.touches_brace(start, end) {
+                self.trouble.doubt_braces();
+            }
+            let unlabelled = self.src[start] == b':';
+            let named = if fragment && !unlabelled { end } else { at };
             if (declares || fragment) && self.lacks_name(start, named) {
-                self.excuses.lose_name(true);
+                self.lose_name(true);
             }
             self.trouble.spoil(end);
         }

@@ -41,13 +41,20 @@ impl Forward {
 
     /// Forgets the last mention if it stands right before `end`.
     pub(crate) fn rewind_last(&mut self, src: &[u8], end: usize) {
-        let word = src[..end].iter().rev().take_while(|&&b| is(b, class::IDENT));
+        let word = src[..end]
+            .iter()
+            .rev()
+            .take_while(|&&b| is(b, class::IDENT));
         self.rewind_to(end - word.count());
     }
 
     /// Forgets mentions from the place `start` of the source on.
     pub(crate) fn rewind_to(&mut self, start: usize) {
-        while self.mentions.last().is_some_and(|&(_, at)| at as usize >= start) {
+        while self
+            .mentions
+            .last()
+            .is_some_and(|&(_, at)| at as usize >= start)
+        {
             self.mentions.pop();
         }
     }
@@ -546,7 +553,7 @@ impl Parser<'_> {
                 format!("`{text}` is used before its declaration; only labels may be"),
             )
         } else if let Some(&label) = known.labels.get(&name) {
-            if self.trouble.braces {
+            if self.trouble.doubts_braces() {
                 return;
             }
             let place = self.body.source_span(label);

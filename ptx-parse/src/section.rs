@@ -15,7 +15,7 @@ impl Parser<'_> {
             self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             let end = self.closing_brace();
-            self.trouble.adrift = true;
+            self.trouble.drift();
             self.opaque_item(start, end);
         }
     }

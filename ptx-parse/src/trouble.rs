@@ -2,12 +2,13 @@
 
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Item, Severity, Statement};
+use ptx_ir::{Diagnostic, Item, Severity, Statement};
 use ptx_isa::{Directive, Place};
 
 use crate::parser::Parser;
 
-/// What was reported so far, as far as it may spoil what comes next.
+/// What was reported so far, as far as it may spoil what comes next. Nothing is spoiled before the
+/// first error: warnings spoil nothing.
 #[derive(Default)]
 pub(crate) struct Trouble {
     /// One past the start of the last error.
@@ -15,9 +16,9 @@ pub(crate) struct Trouble {
     /// One past the text that the last error of syntax spoils.
     end: usize,
     /// Whether the last item was not understood: what follows it at module level mostly belongs to it.
-    pub(crate) adrift: bool,
+    adrift: bool,
     /// Whether a brace of the function at hand is missing, too many, or taken for what it is not.
-    pub(crate) braces: bool,
+    braces: bool,
 }
 
 /// Statements behind an error that are looked at; it spoils nothing further away.
@@ -31,14 +32,45 @@ impl Trouble {
             return;
         }
         self.error = self.error.max(d.span.start as usize + 1);
-        if (d.code.number() < Code::UndefinedName.number()) || d.code.number() / 100 == 3 {
+        if matches!(d.code.number() / 100, 0 | 1 | 3) {
             self.end = self.end.max(d.span.end as usize);
         }
     }
 
+    /// Whether any error was reported.
+    pub(crate) fn is_any(&self) -> bool {
+        self.error > 0
+    }
+
     /// Notes that nothing before `end` can be relied on.
     pub(crate) fn spoil(&mut self, end: usize) {
-        self.end = self.end.max(end);
+        if self.is_any() {
+            self.end = self.end.max(end);
+        }
+    }
+
+    /// Notes that a brace of the function at hand is in doubt.
+    pub(crate) fn doubt_braces(&mut self) {
+        self.braces |= self.is_any();
+    }
+
+    pub(crate) fn doubts_braces(&self) -> bool {
+        self.braces
+    }
+
+    /// Notes that what follows at module level may belong to something else.
+    pub(crate) fn drift(&mut self) {
+        self.adrift |= self.is_any();
+    }
+
+    pub(crate) fn is_adrift(&self) -> bool {
+        self.adrift
+    }
+
+    /// A function or section ends the drift, unless its end, or its beginning, is in doubt; what is
+    /// only declared does not.
+    pub(crate) fn end_item(&mut self, declared: bool) {
+        self.adrift = declared && self.adrift || core::mem::take(&mut self.braces);
     }
 }
 
@@ -54,16 +86,20 @@ impl Parser<'_> {
     /// clearly begins anew.
     #[cold]
     pub(crate) fn follows_trouble(&self, start: usize) -> bool {
-        let open = if self.in_body { self.body.base as usize } else { 0 };
+        let open = if self.in_body {
+            self.body.base as usize
+        } else {
+            0
+        };
         let near = self.trouble.end > open && !self.is_solid_since(self.trouble.end);
-        let drifting = !self.in_body && self.trouble.adrift;
+        let drifting = !self.in_body && self.trouble.is_adrift();
         (near || drifting) && !self.begins_anew(start)
     }
 
     /// Whether a second declaration at `start` may be none: its scope, or itself, is in doubt.
     #[cold]
     pub(crate) fn is_doubtful_declaration(&self, start: usize) -> bool {
-        self.trouble.braces || self.follows_trouble(start)
+        self.trouble.doubts_braces() || self.follows_trouble(start)
     }
 
     /// Whether the last statement of the body was not understood: it may hold the `}`.
@@ -103,7 +139,7 @@ impl Parser<'_> {
         let before = self.before_statement();
         let gap = self.src.get(before..start).unwrap_or_default();
         let ended = match before.checked_sub(1).map(|i| self.src[i]) {
-            Some(b'}') => !self.trouble.braces,
+            Some(b'}') => !self.trouble.doubts_braces(),
             last => last == Some(b';'),
         };
         ended && gap.contains(&b'\n') && self.may_begin(start)
@@ -144,7 +180,7 @@ impl Parser<'_> {
         }
         let word = &self.src[next..scan::dot_word_end(self.src, next)];
         let item = Directive::from_text(word).is_some_and(|d| d.is_allowed_in(Place::Module));
-        self.trouble.braces && !item
+        self.trouble.doubts_braces() && !item
     }
 
     /// Where the statement, or item, being read begins.
