@@ -301,9 +301,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.begins_next() {
-            self.missing_semicolon("an operand or `;`")?;
-            self.push_instruction(start, mark, sig, guard);
-            return Ok(());
+            return self.cut_off(start, mark, sig, guard, "an operand or `;`");
         }
         let mut operand = self.operand(lists, true)?;
         self.blanks();
@@ -323,8 +321,7 @@ impl Parser<'_> {
                     break;
                 }
                 _ => {
-                    self.missing_semicolon("`,` or `;`")?;
-                    break;
+                    return self.cut_off(start, mark, sig, guard, "`,` or `;`");
                 }
             }
             let operand = self.operand(lists, false)?;
@@ -332,6 +329,28 @@ impl Parser<'_> {
             self.blanks();
         }
         self.push_instruction(start, mark, sig, guard);
+        Ok(())
+    }
+
+    /// An instruction without its `;`. With another statement behind it on its line it may not be
+    /// whole: it stays text.
+    #[cold]
+    fn cut_off(
+        &mut self,
+        start: usize,
+        mark: usize,
+        sig: SigId,
+        guard: Option<bool>,
+        expected: &str,
+    ) -> Step<()> {
+        let whole = self.src[self.last..self.pos].contains(&b'\n') || self.at_end();
+        self.missing_semicolon(expected)?;
+        if whole {
+            self.push_instruction(start, mark, sig, guard);
+        } else {
+            self.scratch.truncate(mark);
+            self.opaque_statement(start, self.last);
+        }
         Ok(())
     }
 

@@ -385,7 +385,7 @@ impl Parser<'_> {
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
         if !self.is_spoiled(start) {
-            self.forget_statement_before();
+            self.forget_statement_before(start);
             self.report(d.with_help("remove it"));
         }
         // A `}` before it may not be the end.

@@ -79,10 +79,10 @@ impl Parser<'_> {
         let fragment = self.is_fragment(start);
         let error = spoiled || diagnostic.severity == Severity::Error;
         if !spoiled {
-            if fragment {
-                self.forget_statement_before();
-            }
             self.report(diagnostic);
+        }
+        if fragment && error {
+            self.forget_statement_before(start);
         }
         self.scratch.clear();
         self.forward.rewind(self.statement_mark);
@@ -105,13 +105,23 @@ impl Parser<'_> {
         self.opaque_statement(start, end);
     }
 
-    /// A piece of a statement may have been torn from the one before it: what that one mentions is
-    /// no mistake of its own.
+    /// A piece of a statement may have been torn from the one before it on its line: what that one
+    /// mentions is no mistake of its own, and it stays text.
     #[cold]
-    pub(crate) fn forget_statement_before(&mut self) {
-        if let Some((id, _)) = self.body.statements().next_back() {
-            let start = self.body.source_span(id).start as usize;
-            self.forward.rewind_to(start);
+    pub(crate) fn forget_statement_before(&mut self, start: usize) {
+        let Some((id, statement)) = self.body.statements().next_back() else {
+            return;
+        };
+        let span = self.body.source_span(id);
+        let gap = self.src.get(span.end as usize..start);
+        if !self.in_body || gap.is_none_or(|g| g.contains(&b'\n')) {
+            return;
+        }
+        self.forward.rewind_to(span.start as usize);
+        if let Statement::Inst(_) = statement {
+            let mentions = Default::default();
+            let id_of_text = self.body.opaques.push(Opaque { mentions });
+            self.body.statements[id] = Statement::Opaque(id_of_text);
         }
     }
 
