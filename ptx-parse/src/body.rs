@@ -263,33 +263,34 @@ impl Parser<'_> {
     /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
     #[inline(always)]
     fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> Step<()> {
+        let at = self.pos;
         let sig = match self.known_mnemonic() {
             Some(sig) => sig,
             None => self.mnemonic()?,
         };
         if !self.is_known(sig) {
-            return self.unknown_instruction(start, mark, sig, guard);
+            self.operands(start, mark, sig, guard)?;
+            self.unknown_instruction(at, sig);
+            return Ok(());
         }
         self.operands(start, mark, sig, guard)
     }
 
-    /// An instruction with an unknown word, which was reported: what it mentions is no other mistake.
+    /// The instruction whose mnemonic stands at `at` has an unknown word, which was reported: what it
+    /// mentions is no other mistake. An unknown opcode may in truth be a label without its colon, or
+    /// stand in a declaration.
     #[cold]
-    fn unknown_instruction(
-        &mut self,
-        start: usize,
-        mark: usize,
-        sig: SigId,
-        guard: Option<bool>,
-    ) -> Step<()> {
-        self.operands(start, mark, sig, guard)?;
-        if self.unknown == Severity::Error {
-            self.forward.rewind(self.statement_mark);
-            if self.module.signature(sig).opcode().is_none() {
-                self.excuse_names(start, self.last);
-            }
+    fn unknown_instruction(&mut self, at: usize, sig: SigId) {
+        if self.unknown != Severity::Error {
+            return;
         }
-        Ok(())
+        self.forward.rewind(self.statement_mark);
+        let signature = self.module.signature(sig);
+        if signature.opcode().is_none() {
+            let end = at + signature.opcode_text().len();
+            let apart = scan::peek(self.src, end) != b'.';
+            self.excuse_names(at, if apart { self.last } else { end });
+        }
     }
 
     /// Reads the operands of an instruction and its `;`.

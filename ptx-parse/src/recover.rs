@@ -131,10 +131,13 @@ impl Parser<'_> {
             .any(|t| t.kind == TokenKind::Ident && Self::is_opcode(t.span.of(text)))
     }
 
-    fn holds_declaration(&self, start: usize, end: usize) -> bool {
+    /// Whether a word of a declaration stands in `start..end`, not as a modifier.
+    pub(crate) fn holds_declaration(&self, start: usize, end: usize) -> bool {
         let text = &self.src[start..end];
         Lexer::fragment(text).any(|t| {
+            let before = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
             t.kind == TokenKind::DotWord
+                && before.is_none_or(|b| is(b, class::BLANK))
                 && Directive::from_text(t.span.of(text)).is_some_and(Self::begins_declaration)
         })
     }

@@ -3,7 +3,7 @@
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Diagnostic, Item, Severity, Statement};
-use ptx_isa::{Directive, Place};
+use ptx_isa::{Directive, Modifier, Place};
 
 use crate::parser::Parser;
 
@@ -150,11 +150,15 @@ impl Parser<'_> {
         match scan::peek(self.src, start) {
             b'.' => {
                 let word = &self.src[start..scan::dot_word_end(self.src, start)];
+                // An unknown word is a directive misspelt, unless it is one of an instruction.
                 self.in_body
-                    || Directive::from_text(word).is_some_and(|d| d.is_allowed_in(Place::Module))
+                    || match Directive::from_text(word) {
+                        Some(directive) => directive.is_allowed_in(Place::Module),
+                        None => Modifier::from_text(word).is_none(),
+                    }
             }
             b'@' => self.in_body,
-            b => self.in_body && is(b, class::START),
+            b => self.in_body && (b == b';' || is(b, class::START)),
         }
     }
 
