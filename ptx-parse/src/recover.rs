@@ -183,11 +183,14 @@ impl Parser<'_> {
         let mut depth = 0usize;
         let mut end = start;
         let mut fresh = false;
+        // Whether words of the statement, all on one line, were seen.
+        let (mut one_line, mut worded) = (true, false);
         for token in Lexer::fragment(&src[start..]) {
             let at = start + token.span.start as usize;
             let text = token.span.of(&src[start..]);
             if token.kind.is_trivia() {
                 fresh |= text.contains(&b'\n') || token.kind == TokenKind::LineMarker;
+                one_line &= !fresh;
                 continue;
             }
             if at > start {
@@ -195,7 +198,7 @@ impl Parser<'_> {
                     return end;
                 }
                 let ends = match text {
-                    b"{" => !self.is_operand_brace(start, at),
+                    b"{" => !(one_line && worded || self.is_operand_brace(start, at)),
                     b"}" => self.closes_block(at),
                     _ => false,
                 };
@@ -204,6 +207,7 @@ impl Parser<'_> {
                 }
             }
             fresh = false;
+            worded |= text.iter().any(u8::is_ascii_alphanumeric);
             end = start + token.span.end as usize;
             match text {
                 b";" => return end,
@@ -216,17 +220,14 @@ impl Parser<'_> {
         end
     }
 
-    /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block.
+    /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block. Directly
+    /// behind a mnemonic, as in `ld.v2.f32 {a, b}`, it does so as well.
     fn is_operand_brace(&self, start: usize, at: usize) -> bool {
         let before = self.src[start..at]
             .iter()
             .rev()
             .find(|b| !b.is_ascii_whitespace());
-        matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'(')) || {
-            // Directly behind a mnemonic: `ld.v2.f32 {a, b}`.
-            let line = &self.src[start..at];
-            !line.contains(&b'\n') && line.iter().any(u8::is_ascii_alphanumeric)
-        }
+        matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'('))
     }
 
     /// Whether a token at the beginning of a line looks like the start of a statement.
