@@ -6,7 +6,7 @@ use alloc::string::String;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span};
-use ptx_isa::{Directive, Place, PtxVersion, Target, TargetOption};
+use ptx_isa::{Directive, Place, PtxVersion, StateSpace, Target, TargetOption};
 
 use crate::declaration::linkage;
 use crate::parser::{Parser, Step};
@@ -213,6 +213,13 @@ impl Parser<'_> {
             }
             _ if Self::begins_declaration(directive) => {
                 let id = self.declaration()?;
+                if self.trouble.is_adrift()
+                    && self.module.declarations.decls[id].space == StateSpace::Reg
+                {
+                    // Registers stand in functions: these lost theirs.
+                    self.opaque_item(start, self.last);
+                    return Ok(());
+                }
                 let origin = Origin::new(Span::at(start, self.last), self.trivia.comment);
                 self.module.push_item(Item::Decl(id), origin);
                 Ok(())

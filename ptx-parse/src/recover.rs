@@ -183,7 +183,7 @@ impl Parser<'_> {
         let mut depth = 0usize;
         let mut end = start;
         let mut fresh = false;
-        // Whether words of the statement, all on one line, were seen.
+        // Whether words of the statement, all on one line, were seen: `ld.v2.f32 {a, b}`.
         let (mut one_line, mut worded) = (true, false);
         for token in Lexer::fragment(&src[start..]) {
             let at = start + token.span.start as usize;
@@ -220,8 +220,7 @@ impl Parser<'_> {
         end
     }
 
-    /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block. Directly
-    /// behind a mnemonic, as in `ld.v2.f32 {a, b}`, it does so as well.
+    /// Whether a `{` at `at` opens a vector or initialiser of the statement, not a block.
     fn is_operand_brace(&self, start: usize, at: usize) -> bool {
         let before = self.src[start..at]
             .iter()
