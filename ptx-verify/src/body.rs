@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::instruction::Instructions;
 use crate::pragma;
 use crate::variable::{self, Scope, Tables};
-use crate::{call, interface};
+use crate::{call, debug, interface};
 
 /// Checks the statements of one body.
 pub(crate) fn check<'m>(
@@ -29,13 +29,16 @@ pub(crate) fn check<'m>(
             }
             Statement::Decl(id) => {
                 if let Some(decl) = body.declarations.decls.get(id) {
-                    variable::check(context, tables, decl, Scope::Body, body.source_span(stmt));
+                    let span = body.source_span(stmt);
+                    context.glance(|c| variable::check(c, tables, decl, Scope::Body, span));
                 }
             }
             Statement::Prototype(id) => {
                 if let Some(prototype) = body.prototypes.get(id) {
                     let span = body.source_span(stmt);
-                    interface::check_prototype(context, &prototype.interface, span);
+                    context.glance(|c| {
+                        interface::check_prototype(c, &prototype.interface, span);
+                    });
                 }
             }
             Statement::Directive(id) => {
@@ -43,7 +46,10 @@ pub(crate) fn check<'m>(
                     continue;
                 };
                 match directive.directive {
-                    Directive::Loc => {}
+                    Directive::Loc => {
+                        let args = body.pool.slice(directive.args);
+                        debug::numbers(context, &body.pool, args, body.source_span(stmt));
+                    }
                     Directive::Calltargets => {
                         let args = body.pool.slice(directive.args);
                         call::targets(context, args, body.source_span(stmt));

@@ -14,9 +14,34 @@ pub(crate) struct Context<'m> {
     pub(crate) module: &'m Module,
     pub(crate) environment: Environment,
     pub(crate) found: Vec<Diagnostic>,
+    /// Whether statements are read again to find the places of their words.
+    looking: bool,
 }
 
 impl<'m> Context<'m> {
+    /// A module of which nothing is known to be wrong.
+    pub(crate) fn new(module: &'m Module, environment: Environment) -> Self {
+        Self {
+            module,
+            environment,
+            found: Vec::new(),
+            looking: true,
+        }
+    }
+
+    /// Applies a rule to a statement without reading the statement again; only where something is wrong with it the
+    /// rule is applied once more, to point at the words.
+    pub(crate) fn glance(&mut self, rule: impl Fn(&mut Self)) {
+        let count = self.found.len();
+        self.looking = false;
+        rule(self);
+        self.looking = true;
+        if self.found.len() > count {
+            self.found.truncate(count);
+            rule(self);
+        }
+    }
+
     /// Adds an error.
     pub(crate) fn error(&mut self, code: Code, span: Span, message: String) -> &mut Diagnostic {
         self.found.push(Diagnostic::error(code, span, message));
@@ -26,7 +51,7 @@ impl<'m> Context<'m> {
 
     /// The statement at a place, to point at its words.
     pub(crate) fn statement(&self, span: Span) -> Statement<'m> {
-        Statement::new(self.module, span)
+        Statement::new(self.module, span, self.looking)
     }
 
     pub(crate) fn version(&self) -> PtxVersion {

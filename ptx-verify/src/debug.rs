@@ -45,13 +45,31 @@ pub(crate) fn check(context: &mut Context<'_>) {
 
 fn section(context: &mut Context<'_>, section: &Section, span: Span) {
     let pool = &context.module.pool;
+    let mut labels = BTreeSet::new();
     for entry in &section.entries {
         let (ty, value) = match *entry {
-            SectionEntry::Label(_) => continue,
-            SectionEntry::Int { ty, value, .. } => (ty, Some(i64::from(value))),
-            SectionEntry::Other { ty, value, .. } => (ty, integer(pool, pool.get(value))),
+            SectionEntry::Label(name) => {
+                if !labels.insert(name) {
+                    let text = context.module.name(name);
+                    let at = context.statement(span).nth(text, 1);
+                    let message = format!("there is a label `{text}` already");
+                    context.error(Code::DuplicateName, at, message);
+                }
+                continue;
+            }
+            SectionEntry::Int { ty, value, .. } => (ty, Ok(i64::from(value))),
+            SectionEntry::Other { ty, value, .. } => {
+                let operand = pool.get(value);
+                (ty, integer(pool, operand).ok_or(operand))
+            }
         };
-        let Some(value) = value else { continue };
+        let value = match value {
+            Ok(value) => value,
+            Err(operand) => {
+                address(context, operand, ty, span);
+                continue;
+            }
+        };
         let (low, high) = match ty {
             ScalarType::B8 => (-0x80, 0xFF),
             ScalarType::B16 => (-0x8000, 0xFFFF),
@@ -64,6 +82,17 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
             context.error(Code::DebugInfo, at, message);
             return;
         }
+    }
+}
+
+/// A label or a section as a datum: its address has 32 or 64 bits.
+fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
+    let Operand::Name(name) = operand else { return };
+    if ty.bits() < 32 {
+        let text = context.module.name(name);
+        let at = context.statement(span).find(text);
+        let message = format!("the address of `{text}` does not fit `{ty}`");
+        context.error(Code::DebugInfo, at, message);
     }
 }
 
@@ -81,6 +110,18 @@ fn number(context: &Context<'_>, span: Span, value: i64) -> Span {
     tokens
         .find(equal)
         .map_or(span, |t| t.span.shifted(span.start))
+}
+
+/// The numbers of a `.loc` have 32 bits.
+pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Operand], span: Span) {
+    // What has more than 31 bits is never small.
+    let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
+    let mut values = long.filter_map(|o| integer(pool, *o));
+    if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
+        let at = number(context, span, value);
+        let message = format!("{value} does not fit 32 bits");
+        context.error(Code::DebugInfo, at, message);
+    }
 }
 
 type Place = (i64, i64, i64);

@@ -88,11 +88,15 @@ impl Instructions {
         id: InstId,
         inst: &Inst,
     ) {
-        if let Some(guard) = inst.guard()
-            && let Operand::Reg(register) = body.pool.get(guard.predicate)
-            && !self.types.may_guard(register)
-        {
-            guard_type(context, body, stmt, self.types.register(register));
+        if let Some(guard) = inst.guard() {
+            match body.pool.get(guard.predicate) {
+                Operand::Reg(register) if self.types.may_guard(register) => {}
+                Operand::Reg(register) => {
+                    guard_type(context, body, stmt, self.types.register(register));
+                }
+                Operand::Name(_) => {}
+                _ => guard_type(context, body, stmt, None),
+            }
         }
         let index = inst.sig.as_u32() as usize;
         let Some(mnemonic) = self.mnemonics.get(index).copied() else {
@@ -201,8 +205,10 @@ impl Instructions {
 fn guard_type(context: &mut Context<'_>, body: &Body, stmt: StmtId, ty: Option<ScalarType>) {
     let layout = Layout::new(context.module, body.source_span(stmt));
     let span = layout.guard.unwrap_or(layout.mnemonic);
-    let ty = ty.map_or_else(|| "a vector".into(), |ty| alloc::format!("of type `{ty}`"));
-    let message = alloc::format!("a guard is a predicate; this register is {ty}");
+    let message = match ty {
+        Some(ty) => alloc::format!("a guard is a predicate; this register is of type `{ty}`"),
+        None => "a guard is a predicate; this is none".into(),
+    };
     context.error(Code::GuardType, span, message).help =
         Some("declare it with `.reg .pred`, or compute a predicate with `setp`".into());
 }

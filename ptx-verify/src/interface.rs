@@ -184,6 +184,11 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
         context.error(Code::VariableType, statement.find(ty.text()), message);
         return;
     }
+    if ty.since() > context.version() {
+        let message = format!("parameters of `{ty}` begin with PTX {}", ty.since());
+        context.error(Code::VariableType, statement.find(ty.text()), message);
+        return;
+    }
     let problem: Option<String> = if register {
         let array = !param.dims.is_empty();
         (opaque || array).then(|| "a parameter in `.reg` is a plain register".into())

@@ -92,11 +92,7 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
         target: options.target.or(module.header.target),
         independent_textures: false,
     };
-    let mut context = Context {
-        module,
-        environment,
-        found: Vec::new(),
-    };
+    let mut context = Context::new(module, environment);
     context.environment.independent_textures = header::independent_textures(&context);
     header::check(&mut context);
     items(&mut context);
@@ -125,12 +121,12 @@ fn items(context: &mut Context<'_>) {
         match item {
             Item::Decl(at) => {
                 if let Some(decl) = module.declarations.decls.get(at) {
-                    variable::check(context, tables, decl, Scope::Module, span);
+                    context.glance(|c| variable::check(c, tables, decl, Scope::Module, span));
                 }
             }
             Item::Function(at) => {
                 if let Some(function) = module.functions.get(at) {
-                    interface::check(context, at, function, span);
+                    context.glance(|c| interface::check(c, at, function, span));
                 }
             }
             Item::Directive(at) => {

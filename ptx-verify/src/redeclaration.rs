@@ -41,27 +41,29 @@ pub(crate) fn function(
     };
     let ends = Ends::new(context, id, whole);
     let name = context.module.name(function.name);
-    let at = context.statement(ends.header).find(name);
     if function.linkage == Some(Linkage::Extern) && function.body.is_some() {
         let message = format!("`{name}` is external and defined here");
         context.error(Code::Linkage, ends.open, message).help =
             Some("leave `.extern` out, or the body".into());
         return;
     }
-    let Some(&(first, place)) = declared.functions.get(&symbol) else {
-        declared.functions.insert(symbol, (id, at));
+    let Some(&(first, header)) = declared.functions.get(&symbol) else {
+        declared.functions.insert(symbol, (id, ends.header));
         return;
     };
     let Some(&before) = context.module.functions.get(first) else {
         return;
     };
+    let place = |c: &Context<'_>| c.statement(header).find(name);
     if before.body.is_some() && function.body.is_none() {
         let message = format!("`{name}` is defined already, and cannot be declared after that");
+        let place = place(context);
         let error = context.error(Code::Redeclaration, ends.open, message);
         *error = error.clone().with_label(place, "declared first here");
         return;
     }
     if let Some((code, message)) = difference(context, &before, function) {
+        let (at, place) = (context.statement(ends.header).find(name), place(context));
         let error = context.error(code, ends.open, format!("`{name}` {message}"));
         *error = error
             .clone()

@@ -12,20 +12,19 @@ pub(crate) struct Statement<'m> {
 }
 
 impl<'m> Statement<'m> {
-    /// Reads the statement at `whole`, up to the body of a function.
-    pub(crate) fn new(module: &'m Module, whole: Span) -> Self {
+    /// The statement at `whole`; not looked at, it has no words, and every place in it is the whole.
+    pub(crate) fn new(module: &'m Module, whole: Span, look: bool) -> Self {
         let source = module.source();
-        let tokens = Lexer::fragment(whole.of(source))
-            .filter(|t| !t.kind.is_trivia())
-            .map(|t| Token {
-                kind: t.kind,
-                span: t.span.shifted(whole.start),
-            })
-            .collect();
+        let text = if look { whole.of(source) } else { &[] };
+        let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+        let placed = tokens.map(|t| Token {
+            kind: t.kind,
+            span: t.span.shifted(whole.start),
+        });
         Self {
             source,
             whole,
-            tokens,
+            tokens: placed.collect(),
         }
     }
 

@@ -37,7 +37,8 @@ pub(crate) fn check(
 ) {
     let Some(ty) = decl.ty.known() else { return };
     let declarators = decl.declarators.of(&tables.declarations.declarators);
-    if plain(decl) && scope == Scope::Body && ty.is_register_type() {
+    let known = ty.is_register_type() && ty.since() <= context.version();
+    if plain(decl) && scope == Scope::Body && known {
         let simple = |d: &Declarator| d.dims.is_empty() && d.init == Operand::Absent;
         if declarators.iter().all(simple) {
             return;
