@@ -23,8 +23,10 @@ pub mod lex;
 mod limits;
 mod module;
 mod operand;
+mod share;
 mod signature;
 mod span;
+mod table;
 pub mod tiling;
 
 pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
@@ -45,3 +47,4 @@ pub use module::{Header, Item, Module, Section, SectionEntry};
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange, Selector};
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
+pub use table::Table;
