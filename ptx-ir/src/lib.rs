@@ -23,6 +23,7 @@ pub mod lex;
 mod limits;
 mod module;
 mod operand;
+pub mod shape;
 mod share;
 mod signature;
 mod span;

@@ -10,7 +10,7 @@ use core::ops::{Deref, DerefMut};
 pub struct Table<V>(Rows<V>);
 
 enum Rows<V> {
-    /// The rows before `first` belong to tables [cut](Table::cut) off before.
+    /// The rows before `first` belong to tables that were cut off.
     Own { rows: Vec<V>, first: u32 },
     Shared {
         rows: Arc<[V]>,
@@ -216,7 +216,9 @@ impl<V: Clone> Table<V> {
     }
 
     fn share(&mut self, all: &Self) {
-        if let (Rows::Shared { rows, .. }, Rows::Shared { rows: all, .. }) = (&mut self.0, &all.0) {
+        if let (Rows::Shared { rows, .. }, Rows::Shared { rows: all, .. }) = (&mut self.0, &all.0)
+            && rows.is_empty()
+        {
             *rows = all.clone();
         }
     }
