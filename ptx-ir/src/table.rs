@@ -171,12 +171,15 @@ impl<V: Clone> Table<V> {
         let len = self.len();
         match &mut self.0 {
             Rows::Own { rows, first } if len > LONG => {
-                let mut own = match *first {
-                    0 => core::mem::replace(rows, Vec::with_capacity(LONG)),
-                    first => rows.split_off(first as usize),
-                };
-                own.shrink_to_fit();
-                Self::own(own)
+                // It leaves with the few rows before it: they are cheaper to copy.
+                let mut before = Vec::with_capacity(*first as usize + LONG);
+                before.extend_from_slice(&rows[..*first as usize]);
+                let mut rows = core::mem::replace(rows, before);
+                rows.shrink_to_fit();
+                Self(Rows::Own {
+                    rows,
+                    first: *first,
+                })
             }
             Rows::Own { rows, first } => Self(Rows::Shared {
                 rows: Arc::default(),
