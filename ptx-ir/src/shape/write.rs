@@ -123,7 +123,10 @@ impl<'m> Shapes<'m> {
             }
             Operand::Symbol(id) => named(self.symbols.get(id), key)?,
             Operand::Var(id) => named(self.types.var(id), key)?,
-            Operand::Label(id) => key.push(self.types.label_code(id)),
+            Operand::Label(id) => match self.types.label_code(id) {
+                UNKNOWN => return Err(Unknown),
+                code => key.push(code),
+            },
             Operand::Name(_) => return Err(Unknown),
             Operand::Sink => key.push(code::SINK),
             Operand::Address(id) => {
