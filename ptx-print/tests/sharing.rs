@@ -1,5 +1,5 @@
 //! Bodies share the storage of their tables, and nobody sees it.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 use ptx_ir::{Body, FuncId, Module, Operand, OperandRef};
 use ptx_print::Style;
