@@ -20,7 +20,7 @@ fn function(n: usize, rounds: usize) -> String {
             i % 9,
             (i + n) % 9,
         );
-        if (i + n) % 3 == 0 {
+        if (i + n).is_multiple_of(3) {
             text += "mov.b64 {%r1, %r2}, %r3;\n.pragma \"nounroll\";\nnonsense here;\n";
         }
     }
