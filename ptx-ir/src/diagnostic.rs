@@ -36,6 +36,7 @@ macro_rules! codes {
         /// | 02xx | names |
         /// | 03xx | the header |
         /// | 04xx | constant expressions |
+        /// | 05xx | instructions |
         /// | 09xx | limits |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
@@ -100,6 +101,22 @@ codes! {
     DivisionByZero = 401, "a division by zero";
     ConstantTypes = 402, "an operator on constants it does not take";
     BadCount = 403, "a count that is no number or too large";
+
+    UnknownInstruction = 501, "an opcode with words that make no instruction";
+    WrongModifier = 502, "a modifier that the instruction does not take";
+    MissingModifier = 503, "an instruction without a modifier that it needs";
+    OperandCount = 504, "too few or too many operands";
+    OperandKind = 505, "an operand of the wrong kind";
+    OperandType = 506, "a register of the wrong type";
+    ConstantRange = 507, "a constant that the operand does not take";
+    WrongSpace = 508, "an address in the wrong state space";
+    VectorLength = 509, "a vector of the wrong length";
+    MissingOperand = 510, "an operand that the modifiers demand";
+    UnexpectedOperand = 511, "an operand that the modifiers forbid";
+    Combination = 512, "modifiers or operands that do not go together";
+    Unavailable = 513, "an instruction that this version or target does not have yet";
+    Withdrawn = 514, "an instruction that this version or target has no more";
+    GuardType = 515, "a guard that is no predicate";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";

@@ -23,6 +23,7 @@ pub mod lex;
 mod limits;
 mod module;
 mod operand;
+pub mod shape;
 mod signature;
 mod span;
 pub mod tiling;

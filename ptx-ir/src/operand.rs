@@ -115,6 +115,16 @@ impl Selector {
         }
     }
 
+    /// The selector as a number.
+    pub(crate) const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The selector of a number that [`bits`](Self::bits) gave.
+    pub(crate) const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     /// Calls `put` with each byte of the spelling, without the dot.
     pub fn write(self, mut put: impl FnMut(u8)) {
         if self.element().is_some() {

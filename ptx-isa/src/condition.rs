@@ -32,6 +32,8 @@ pub enum OperandTest {
     Pair,
     /// Does `.unified` follow it?
     Unified,
+    /// A vector with `_` among its elements.
+    Partial,
     /// Is it a vector of so many elements?
     Vector(u16),
 }

@@ -187,6 +187,7 @@ impl Element<'_> {
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
+            Shape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
             Shape::Register(_) => Err(OperandProblem::Type),
             Shape::Integer(_) | Shape::Float | Shape::Single if reads => self.constant(written),
             // The address of a function is a value to the assembler, but no count, length or place.

@@ -1,5 +1,7 @@
 //! Which registers and constants may stand for an operand of a type.
 
+use core::fmt;
+
 use crate::{Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
 
 /// The type an operand must have.
@@ -115,6 +117,16 @@ impl Expected {
             Self::Any => true,
             Self::Width(_) => false,
             Self::Type(ty) => ty.is_float() || ty == bits,
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any type"),
+            Self::Type(ty) => write!(f, "`{ty}`"),
+            Self::Width(bits) => write!(f, "any of {bits} bits"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Whether an instruction is legal, why not, and from when and where on it is.
 
 use crate::bind::{Binding, bindings, operand_count};
+use crate::fit::Expected;
 use crate::judge::Judge;
 use crate::{
     Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, SlotAssignment,
@@ -24,6 +25,13 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
+    /// The type that an operand of the form must have; `None` where any will do.
+    pub fn expected(&self, operand: usize) -> Option<Expected> {
+        let ty = self.form.operands().get(operand)?.ty;
+        let expected = Expected::of(ty, &self.assignment, self.form);
+        (expected != Expected::Any).then_some(expected)
+    }
+
     fn judge(&self) -> Judge<'a, '_> {
         Judge {
             form: self.form,
@@ -160,10 +168,21 @@ impl<'a> Request<'a> {
     /// comes nearest, with what is wrong. An error where no form takes the modifiers.
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
     pub fn select(&self, version: PtxVersion, target: Target) -> Result<Selection<'a>, Mismatch> {
+        self.nearest(|selection| selection.add_floors(version, target))
+    }
+
+    /// [`select`](Self::select) whatever the version and the target.
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    pub fn select_anywhere(&self) -> Result<Selection<'a>, Mismatch> {
+        self.nearest(|_| ())
+    }
+
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    fn nearest(&self, add_floors: impl Fn(&mut Selection<'a>)) -> Result<Selection<'a>, Mismatch> {
         let mut best: Option<(usize, Selection<'a>)> = None;
         for mut selection in self.candidates() {
             let own = selection.problems.count();
-            selection.add_floors(version, target);
+            add_floors(&mut selection);
             if selection.problems.is_empty() {
                 return Ok(selection);
             }

@@ -182,6 +182,10 @@ marks! {
     HALVES = 22;
     /// Four bytes of it or of two registers may be selected; of a result, those that are written.
     BYTES = 23;
+    /// An element of an array may stand in the place of the brackets: `a[4]`.
+    INDEXED = 24;
+    /// A predicate may stand for it: the assembler does not refuse it.
+    LAX = 25;
 }
 
 impl Marks {

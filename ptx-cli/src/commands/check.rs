@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::{Diagnostic, LineIndex, Severity};
+use ptx_ir::{Code, Diagnostic, LineIndex, Severity};
+use ptx_isa::{PtxVersion, Target};
+use ptx_verify::Options;
 use rayon::prelude::*;
 
 use crate::input::{self, Files, Source};
@@ -25,6 +27,15 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    /// Check for this target in place of the one in the header
+    #[arg(long, value_name = "sm_XX", value_parser = target)]
+    target: Option<Target>,
+    /// Check for this version in place of the one in the header
+    #[arg(long, value_name = "X.Y", value_parser = version)]
+    ptx_version: Option<PtxVersion>,
+    /// Unknown instructions, modifiers and directives are warnings
+    #[arg(long)]
+    allow_unknown: bool,
     /// How findings are written
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -79,6 +90,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list(&mut status)?;
     let painter = Painter::new(args.color.wanted());
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
+    let options = Options::new(args.ptx_version, args.target);
+    let check = |source| check(source, &options, args.allow_unknown);
     let result = input::in_order(&inputs, &mut out, &mut status, check, |out, checked| {
         let (e, w) = tally(&checked.diagnostics);
         errors += e;
@@ -112,13 +125,38 @@ struct Checked {
     diagnostics: Vec<Diagnostic>,
 }
 
-fn check(source: Source) -> Checked {
+fn check(source: Source, options: &Options, allow_unknown: bool) -> Checked {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, options));
+    diagnostics.sort_by_key(|d| d.span.start);
+    if allow_unknown {
+        let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
+        unknown.for_each(|d| d.severity = Severity::Warning);
+    }
     Checked {
         name: source.name,
         bytes: source.bytes,
-        diagnostics: parsed.diagnostics,
+        diagnostics,
     }
+}
+
+fn is_unknown(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownOpcode | Code::UnknownModifier | Code::UnknownDirective
+    )
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    Target::from_name(text.as_bytes())
+        .ok_or_else(|| format!("there is no target {text}; one looks like sm_90a"))
+}
+
+fn version(text: &str) -> Result<PtxVersion, String> {
+    PtxVersion::from_text(text.as_bytes())
+        .filter(|v| v.is_known())
+        .ok_or_else(|| format!("there is no PTX version {text}; one looks like 8.5"))
 }
 
 impl Checked {

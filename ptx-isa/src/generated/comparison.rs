@@ -436,14 +436,14 @@ pub(crate) static FORMS: [Form; 23] = [
         effects: &[],
         notes: &[],
     },
-    // set .CmpOp.bf16.stype d, a, b
+    // set .CmpOp.bf16.btype d, a, b
     Form {
         section: "9.7.7.1",
-        syntax: ".CmpOp.bf16.stype d, a, b",
+        syntax: ".CmpOp.bf16.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 61, 120],
-        accepted: TokenSet(206),
+        slots: &[119, 61, 121],
+        accepted: TokenSet(207),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -474,14 +474,14 @@ pub(crate) static FORMS: [Form; 23] = [
         effects: &[],
         notes: &[],
     },
-    // set .CmpOp.BoolOp.bf16.stype d, a, b, c
+    // set .CmpOp.BoolOp.bf16.btype d, a, b, c
     Form {
         section: "9.7.7.1",
-        syntax: ".CmpOp.BoolOp.bf16.stype d, a, b, c",
+        syntax: ".CmpOp.BoolOp.bf16.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 61, 120],
-        accepted: TokenSet(207),
+        slots: &[119, 115, 61, 121],
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -521,8 +521,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 121, 59],
-        accepted: TokenSet(209),
+        slots: &[119, 112, 122, 59],
+        accepted: TokenSet(210),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -547,8 +547,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 121, 59],
-        accepted: TokenSet(210),
+        slots: &[119, 115, 112, 122, 59],
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -576,8 +576,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 121, 61],
-        accepted: TokenSet(211),
+        slots: &[119, 122, 61],
+        accepted: TokenSet(212),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -602,8 +602,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 121, 61],
-        accepted: TokenSet(212),
+        slots: &[119, 115, 122, 61],
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -631,8 +631,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 122, 60],
-        accepted: TokenSet(214),
+        slots: &[119, 112, 123, 60],
+        accepted: TokenSet(215),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -666,8 +666,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 122, 60],
-        accepted: TokenSet(215),
+        slots: &[119, 115, 112, 123, 60],
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -704,8 +704,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 123, 62],
-        accepted: TokenSet(217),
+        slots: &[119, 124, 62],
+        accepted: TokenSet(218),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -730,8 +730,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 123, 62],
-        accepted: TokenSet(218),
+        slots: &[119, 115, 124, 62],
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -759,8 +759,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 124],
-        accepted: TokenSet(220),
+        slots: &[119, 112, 125],
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -802,8 +802,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 124],
-        accepted: TokenSet(221),
+        slots: &[119, 115, 112, 125],
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -848,8 +848,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 125],
-        accepted: TokenSet(223),
+        slots: &[119, 126],
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -891,8 +891,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 125],
-        accepted: TokenSet(224),
+        slots: &[119, 115, 126],
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} tgt",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -36,8 +36,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} index, tlist",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -62,8 +62,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} func{, (param-list)}",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -97,8 +97,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, flist",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -139,8 +139,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, fproto",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -181,8 +181,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni}",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(226),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[127, 86],
-        accepted: TokenSet(227),
+        slots: &[128, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -49,8 +49,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(227),
+        slots: &[129, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -64,7 +64,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -89,8 +89,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[127, 86],
-        accepted: TokenSet(227),
+        slots: &[128, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -104,7 +104,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -123,8 +123,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(227),
+        slots: &[129, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -138,7 +138,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -163,8 +163,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[127, 86],
-        accepted: TokenSet(227),
+        slots: &[128, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -179,7 +179,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -198,8 +198,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(227),
+        slots: &[129, 86],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -214,7 +214,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(228)),
+                    Cond::Holds(1, TokenSet(229)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,

@@ -8,16 +8,16 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 47] = [
+pub(crate) static FORMS: [Form; 58] = [
     // testp {.op}.type p, a
     Form {
         section: "9.7.3.1",
         syntax: "{.op}.type p, a",
         complete: true,
         ptxas: false,
-        slots: &[129, 130],
-        accepted: TokenSet(230),
-        ignored: TokenSet(231),
+        slots: &[130, 131],
+        accepted: TokenSet(231),
+        ignored: TokenSet(232),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -36,7 +36,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[130],
+        slots: &[131],
         accepted: TokenSet(195),
         ignored: TokenSet(6),
         operands: &[
@@ -58,8 +58,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[132, 112, 133, 65],
+        accepted: TokenSet(235),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(236)), Cond::Holds(0, TokenSet(237))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -89,8 +89,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[132, 112, 134],
+        accepted: TokenSet(239),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -115,8 +115,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 134],
-        accepted: TokenSet(239),
+        slots: &[132, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -137,8 +137,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[136, 112, 133, 65],
+        accepted: TokenSet(235),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -152,7 +152,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(236)), Cond::Holds(0, TokenSet(237))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -168,8 +168,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[136, 112, 134],
+        accepted: TokenSet(239),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -194,8 +194,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 134],
-        accepted: TokenSet(239),
+        slots: &[136, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -216,8 +216,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[136, 112, 133, 65],
+        accepted: TokenSet(235),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -231,7 +231,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(236)), Cond::Holds(0, TokenSet(237))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -247,8 +247,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[136, 112, 134],
+        accepted: TokenSet(239),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -273,8 +273,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 134],
-        accepted: TokenSet(239),
+        slots: &[136, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -295,8 +295,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[137, 112, 133, 65],
+        accepted: TokenSet(235),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -318,8 +318,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[137, 112, 134],
+        accepted: TokenSet(239),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -347,8 +347,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -370,8 +370,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 132, 65],
-        accepted: TokenSet(240),
+        slots: &[112, 133, 65],
+        accepted: TokenSet(241),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -399,8 +399,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[137, 112, 133, 65],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -422,8 +422,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -445,8 +445,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -467,8 +467,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(244),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -489,8 +489,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -505,12 +505,68 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
+                        Cond::Holds(0, TokenSet(245)),
                         Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(237)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // div .f32 d, a, b
+    Form {
+        section: "9.7.3.8",
+        syntax: ".f32 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // div .f64 d, a, b
+    Form {
+        section: "9.7.3.8",
+        syntax: ".f64 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -525,7 +581,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -547,7 +603,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -567,7 +623,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -589,7 +645,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -609,7 +665,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -630,8 +686,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 65],
-        accepted: TokenSet(247),
+        slots: &[112, 139, 140, 65],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -652,7 +708,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -668,8 +724,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 140, 65],
-        accepted: TokenSet(250),
+        slots: &[112, 139, 141, 65],
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -691,7 +747,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -713,8 +769,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 65],
-        accepted: TokenSet(247),
+        slots: &[112, 139, 140, 65],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -735,7 +791,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -751,8 +807,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 140, 65],
-        accepted: TokenSet(250),
+        slots: &[112, 139, 141, 65],
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -774,7 +830,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -796,8 +852,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -817,8 +873,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -838,8 +894,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -853,9 +909,9 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
+                        Cond::Holds(0, TokenSet(245)),
                         Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(237)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -872,8 +928,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.ftz.f64 d, a",
         complete: true,
         ptxas: true,
-        slots: &[136, 141, 134],
-        accepted: TokenSet(251),
+        slots: &[137, 142, 135],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -887,9 +943,9 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
+                        Cond::Holds(0, TokenSet(245)),
                         Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(237)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -900,14 +956,41 @@ pub(crate) static FORMS: [Form; 47] = [
         effects: &[],
         notes: &["without effect: there is nothing to flush"],
     },
+    // rcp .f32 d, a
+    Form {
+        section: "9.7.3.13",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
     // rcp .approx.ftz.f64 d, a
     Form {
         section: "9.7.3.14",
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 134],
-        accepted: TokenSet(252),
+        slots: &[138, 142, 135],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -927,8 +1010,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -948,8 +1031,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -969,8 +1052,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -984,12 +1067,66 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
+                        Cond::Holds(0, TokenSet(245)),
                         Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(237)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // sqrt .f32 d, a
+    Form {
+        section: "9.7.3.15",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // sqrt .f64 d, a
+    Form {
+        section: "9.7.3.15",
+        syntax: ".f64 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -1003,8 +1140,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1024,8 +1161,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 134],
-        accepted: TokenSet(253),
+        slots: &[138, 135],
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1039,14 +1176,68 @@ pub(crate) static FORMS: [Form; 47] = [
         effects: &[],
         notes: &[],
     },
+    // rsqrt .f32 d, a
+    Form {
+        section: "9.7.3.16",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // rsqrt .f64 d, a
+    Form {
+        section: "9.7.3.16",
+        syntax: ".f64 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
     // rsqrt .approx.ftz.f64 d, a
     Form {
         section: "9.7.3.17",
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 134],
-        accepted: TokenSet(252),
+        slots: &[138, 142, 135],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1066,8 +1257,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1077,6 +1268,33 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // sin .f32 d, a
+    Form {
+        section: "9.7.3.18",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1087,8 +1305,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1098,6 +1316,33 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // cos .f32 d, a
+    Form {
+        section: "9.7.3.19",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1108,8 +1353,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1119,6 +1364,33 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // lg2 .f32 d, a
+    Form {
+        section: "9.7.3.20",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1129,8 +1401,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1144,14 +1416,41 @@ pub(crate) static FORMS: [Form; 47] = [
         effects: &[],
         notes: &[],
     },
+    // ex2 .f32 d, a
+    Form {
+        section: "9.7.3.21",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(119),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
     // tanh .approx.f32 d, a
     Form {
         section: "9.7.3.22",
         syntax: ".approx.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 65],
-        accepted: TokenSet(254),
+        slots: &[138, 65],
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

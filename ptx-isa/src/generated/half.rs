@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[143, 112, 133, 59],
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -41,8 +41,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[143, 112, 133, 60],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -67,8 +67,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 61],
-        accepted: TokenSet(258),
+        slots: &[143, 61],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -93,8 +93,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 62],
-        accepted: TokenSet(259),
+        slots: &[143, 62],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -119,8 +119,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[144, 112, 133, 59],
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -145,8 +145,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[144, 112, 133, 60],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -171,8 +171,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 61],
-        accepted: TokenSet(258),
+        slots: &[144, 61],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -197,8 +197,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 62],
-        accepted: TokenSet(259),
+        slots: &[144, 62],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -223,8 +223,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[144, 112, 133, 59],
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -249,8 +249,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[144, 112, 133, 60],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -275,8 +275,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 61],
-        accepted: TokenSet(258),
+        slots: &[144, 61],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -301,8 +301,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 62],
-        accepted: TokenSet(259),
+        slots: &[144, 62],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -327,8 +327,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[145, 112, 133, 59],
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -356,8 +356,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[145, 112, 133, 60],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -385,8 +385,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 145, 59],
-        accepted: TokenSet(261),
+        slots: &[145, 112, 146, 59],
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -414,8 +414,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 145, 60],
-        accepted: TokenSet(262),
+        slots: &[145, 112, 146, 60],
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -443,8 +443,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 146, 61],
-        accepted: TokenSet(263),
+        slots: &[145, 147, 61],
+        accepted: TokenSet(264),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -472,8 +472,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 146, 62],
-        accepted: TokenSet(264),
+        slots: &[145, 147, 62],
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -501,8 +501,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob.sat.htype d, a, b, c",
         complete: true,
         ptxas: true,
-        slots: &[144, 147, 148, 149],
-        accepted: TokenSet(266),
+        slots: &[145, 148, 149, 150],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -530,8 +530,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob{.relu}.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 147, 146, 150],
-        accepted: TokenSet(268),
+        slots: &[145, 148, 147, 151],
+        accepted: TokenSet(269),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -560,7 +560,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(269),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -583,7 +583,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(270),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -652,7 +652,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(269),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -675,7 +675,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(270),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -743,8 +743,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 59],
-        accepted: TokenSet(271),
+        slots: &[112, 139, 140, 59],
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -762,7 +762,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -778,8 +778,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 60],
-        accepted: TokenSet(272),
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -797,7 +797,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -813,42 +813,7 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 61],
-        accepted: TokenSet(273),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.7",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[138, 139, 62],
+        slots: &[139, 140, 61],
         accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
@@ -867,7 +832,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(249)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.7",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(275),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -883,42 +883,7 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 59],
-        accepted: TokenSet(271),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[112, 138, 139, 60],
+        slots: &[112, 139, 140, 59],
         accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
@@ -937,7 +902,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(249)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(273),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -953,42 +953,7 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 61],
-        accepted: TokenSet(273),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[138, 139, 62],
+        slots: &[139, 140, 61],
         accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
@@ -1007,7 +972,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(249)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(275),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(249)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1023,8 +1023,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 150],
-        accepted: TokenSet(275),
+        slots: &[138, 151],
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1039,7 +1039,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(222)),
+                    Cond::Holds(1, TokenSet(223)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1055,8 +1055,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 151],
-        accepted: TokenSet(276),
+        slots: &[138, 152],
+        accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1078,8 +1078,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.ftz.btype d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 152],
-        accepted: TokenSet(277),
+        slots: &[138, 142, 153],
+        accepted: TokenSet(278),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[153],
-        accepted: TokenSet(279),
+        slots: &[154],
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(280)),
+                    Cond::Holds(0, TokenSet(281)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(281)), Cond::Holds(0, TokenSet(282))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(282)), Cond::Holds(0, TokenSet(283))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -53,8 +53,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[148, 154],
-        accepted: TokenSet(284),
+        slots: &[149, 155],
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -68,14 +68,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(281)), Cond::Holds(1, TokenSet(282))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(282)), Cond::Holds(1, TokenSet(283))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(285)),
+                    Cond::Holds(1, TokenSet(286)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -91,8 +91,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[148, 155],
-        accepted: TokenSet(287),
+        slots: &[149, 156],
+        accepted: TokenSet(288),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -122,8 +122,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[156],
-        accepted: TokenSet(289),
+        slots: &[157],
+        accepted: TokenSet(290),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -153,8 +153,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[157],
-        accepted: TokenSet(290),
+        slots: &[158],
+        accepted: TokenSet(291),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -175,8 +175,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -197,8 +197,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.sat}.s32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[132, 118],
-        accepted: TokenSet(293),
+        slots: &[133, 118],
+        accepted: TokenSet(294),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -219,8 +219,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -241,8 +241,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[160],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -263,8 +263,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -286,8 +286,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[160],
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -309,8 +309,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 118],
-        accepted: TokenSet(293),
+        slots: &[149, 118],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -333,7 +333,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(296),
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -355,7 +355,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(296),
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -377,8 +377,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 118],
-        accepted: TokenSet(293),
+        slots: &[149, 118],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -400,8 +400,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -423,8 +423,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -445,8 +445,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(293),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -467,8 +467,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(297),
+        slots: &[161],
+        accepted: TokenSet(298),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -488,8 +488,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".s8x4 d, a",
         complete: true,
         ptxas: false,
-        slots: &[161],
-        accepted: TokenSet(282),
+        slots: &[162],
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -518,8 +518,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a",
         complete: true,
         ptxas: true,
-        slots: &[162],
-        accepted: TokenSet(290),
+        slots: &[163],
+        accepted: TokenSet(291),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -539,8 +539,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(297),
+        slots: &[161],
+        accepted: TokenSet(298),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -560,8 +560,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[163],
-        accepted: TokenSet(281),
+        slots: &[164],
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -591,8 +591,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 161],
-        accepted: TokenSet(298),
+        slots: &[147, 162],
+        accepted: TokenSet(299),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -629,8 +629,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(300),
+        slots: &[165],
+        accepted: TokenSet(301),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(301)),
+                    Cond::Holds(0, TokenSet(302)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -660,8 +660,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 165],
-        accepted: TokenSet(303),
+        slots: &[147, 166],
+        accepted: TokenSet(304),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -675,7 +675,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(304)),
+                    Cond::Holds(1, TokenSet(305)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -698,8 +698,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[163],
-        accepted: TokenSet(281),
+        slots: &[164],
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -729,8 +729,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 161],
-        accepted: TokenSet(298),
+        slots: &[147, 162],
+        accepted: TokenSet(299),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -767,8 +767,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(300),
+        slots: &[165],
+        accepted: TokenSet(301),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -782,7 +782,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(301)),
+                    Cond::Holds(0, TokenSet(302)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -798,8 +798,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 165],
-        accepted: TokenSet(303),
+        slots: &[147, 166],
+        accepted: TokenSet(304),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -813,7 +813,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(304)),
+                    Cond::Holds(1, TokenSet(305)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -878,8 +878,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[166],
-        accepted: TokenSet(306),
+        slots: &[167],
+        accepted: TokenSet(307),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -899,8 +899,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".shiftamt.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[167, 166],
-        accepted: TokenSet(308),
+        slots: &[168, 167],
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -964,8 +964,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[166],
-        accepted: TokenSet(306),
+        slots: &[167],
+        accepted: TokenSet(307),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1019,8 +1019,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[168, 78],
-        accepted: TokenSet(310),
+        slots: &[169, 78],
+        accepted: TokenSet(311),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1041,8 +1041,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.b32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[168, 38],
-        accepted: TokenSet(311),
+        slots: &[169, 38],
+        accepted: TokenSet(312),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1063,8 +1063,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[169, 170],
-        accepted: TokenSet(296),
+        slots: &[170, 171],
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1086,8 +1086,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[169, 170],
-        accepted: TokenSet(296),
+        slots: &[170, 171],
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[171],
-        accepted: TokenSet(313),
+        slots: &[172],
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -41,8 +41,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[171],
-        accepted: TokenSet(313),
+        slots: &[172],
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -67,8 +67,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[171],
-        accepted: TokenSet(313),
+        slots: &[172],
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -93,8 +93,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[171],
-        accepted: TokenSet(313),
+        slots: &[172],
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -116,7 +116,7 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[172],
+        slots: &[173],
         accepted: TokenSet(190),
         ignored: TokenSet(6),
         operands: &[
@@ -167,8 +167,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".BoolOp.b32 d|p, a, b, c, immLut, q",
         complete: true,
         ptxas: false,
-        slots: &[173, 38],
-        accepted: TokenSet(315),
+        slots: &[174, 38],
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".mode.b32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[168, 38],
-        accepted: TokenSet(311),
+        slots: &[169, 38],
+        accepted: TokenSet(312),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -226,8 +226,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".mode.b32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[168, 38],
-        accepted: TokenSet(311),
+        slots: &[169, 38],
+        accepted: TokenSet(312),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -249,7 +249,7 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[172],
+        slots: &[173],
         accepted: TokenSet(190),
         ignored: TokenSet(6),
         operands: &[
@@ -271,8 +271,8 @@ pub(crate) static FORMS: [Form; 11] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[174],
-        accepted: TokenSet(316),
+        slots: &[175],
+        accepted: TokenSet(317),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

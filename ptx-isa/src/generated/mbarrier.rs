@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -52,7 +52,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
@@ -82,8 +82,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 41],
-        accepted: TokenSet(319),
+        slots: &[176, 177, 178, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -118,8 +118,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 41],
-        accepted: TokenSet(319),
+        slots: &[176, 177, 178, 41],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -154,8 +154,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -244,8 +244,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 178, 41],
-        accepted: TokenSet(323),
+        slots: &[92, 177, 179, 41],
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -296,7 +296,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -334,8 +334,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[179, 180, 181, 40, 41],
-        accepted: TokenSet(325),
+        slots: &[180, 181, 182, 40, 41],
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -395,8 +395,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -441,8 +441,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 178, 41],
-        accepted: TokenSet(323),
+        slots: &[92, 177, 179, 41],
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -487,8 +487,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -539,7 +539,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -570,8 +570,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 182, 41],
-        accepted: TokenSet(326),
+        slots: &[92, 177, 183, 41],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -622,7 +622,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -653,8 +653,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[179, 180, 181, 40, 41],
-        accepted: TokenSet(325),
+        slots: &[180, 181, 182, 40, 41],
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -707,8 +707,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[40, 92, 176, 41],
-        accepted: TokenSet(320),
+        slots: &[40, 92, 177, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -753,8 +753,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[182, 92, 176, 41],
-        accepted: TokenSet(326),
+        slots: &[183, 92, 177, 41],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -799,8 +799,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -865,8 +865,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -936,8 +936,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -992,8 +992,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 186, 187, 188, 189, 59, 59, 190],
-        accepted: TokenSet(334),
+        slots: &[46, 47, 187, 188, 189, 190, 59, 59, 191],
+        accepted: TokenSet(335),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,9 +42,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(332)),
+                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(333)),
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
                     ],
@@ -53,21 +53,21 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(334)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
                         Cell::Words(TokenSet(337)),
                         Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -75,10 +75,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(340)),
                         Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -98,8 +98,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 191, 192, 193, 65, 194, 195, 65],
-        accepted: TokenSet(342),
+        slots: &[46, 47, 192, 193, 194, 65, 195, 196, 65],
+        accepted: TokenSet(343),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -125,25 +125,25 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(343)),
                         Cell::Words(TokenSet(344)),
-                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(345)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(344)),
-                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(345)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(337)),
                         Cell::Words(TokenSet(114)),
                         Cell::Words(TokenSet(114)),
                     ],
@@ -152,7 +152,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(340)),
                         Cell::Words(TokenSet(114)),
                         Cell::Words(TokenSet(114)),
                     ],
@@ -173,8 +173,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 196, 192, 193, 189, 197, 198, 190],
-        accepted: TokenSet(347),
+        slots: &[46, 47, 197, 193, 194, 190, 198, 199, 191],
+        accepted: TokenSet(348),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -200,7 +200,7 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(349)),
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
                     ],
@@ -209,7 +209,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(349)),
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
                     ],
@@ -218,8 +218,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -239,8 +239,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 199, 192, 193, 200, 189, 201, 202, 190],
-        accepted: TokenSet(351),
+        slots: &[46, 47, 200, 193, 194, 201, 190, 202, 203, 191],
+        accepted: TokenSet(352),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -268,8 +268,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -281,8 +281,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -293,7 +293,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -318,8 +318,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 203, 192, 193, 204, 205, 206, 65, 207, 207, 65, 208],
-        accepted: TokenSet(358),
+        slots: &[46, 47, 204, 193, 194, 205, 206, 207, 65, 208, 208, 65, 209],
+        accepted: TokenSet(359),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -361,21 +361,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(360)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(360)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(359)),
                         Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -385,9 +373,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(360)),
                         Cell::Words(TokenSet(362)),
                         Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -397,18 +385,30 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
                         Cell::Words(TokenSet(363)),
-                        Cell::Words(TokenSet(360)),
+                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(361)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(361)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
                         Cell::Words(TokenSet(363)),
                         Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(365)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -430,8 +430,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 199, 192, 193, 209, 205, 210, 65, 201, 202, 65, 211],
-        accepted: TokenSet(367),
+        slots: &[46, 47, 200, 193, 194, 210, 206, 211, 65, 202, 203, 65, 212],
+        accepted: TokenSet(368),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -471,7 +471,7 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(360))],
+                cells: &[Cell::Words(TokenSet(361))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -491,8 +491,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 212, 192, 193, 134, 134, 134, 134, 135],
-        accepted: TokenSet(369),
+        slots: &[46, 47, 213, 193, 194, 135, 135, 135, 135, 136],
+        accepted: TokenSet(370),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -517,22 +517,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(335))],
+                    cells: &[Cell::Words(TokenSet(336))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(343))],
+                    cells: &[Cell::Words(TokenSet(344))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336))],
+                    cells: &[Cell::Words(TokenSet(337))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(339))],
+                    cells: &[Cell::Words(TokenSet(340))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -550,8 +550,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 213, 192, 193, 214, 118, 215, 216, 118],
-        accepted: TokenSet(373),
+        slots: &[46, 47, 214, 193, 194, 215, 118, 216, 217, 118],
+        accepted: TokenSet(374),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -576,17 +576,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(374))],
+                    cells: &[Cell::Words(TokenSet(375))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(339))],
+                    cells: &[Cell::Words(TokenSet(340))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -604,8 +604,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 217, 192, 193, 214, 118, 218, 219, 118],
-        accepted: TokenSet(377),
+        slots: &[46, 47, 218, 193, 194, 215, 118, 219, 220, 118],
+        accepted: TokenSet(378),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -630,17 +630,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(378))],
+                    cells: &[Cell::Words(TokenSet(379))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(353))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -658,8 +658,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 220, 192, 193, 118, 221, 221, 118, 222, 88],
-        accepted: TokenSet(382),
+        slots: &[46, 47, 221, 193, 194, 118, 222, 222, 118, 223, 88],
+        accepted: TokenSet(383),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,32 +684,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(384)), Cell::Words(TokenSet(385))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(384)), Cell::Words(TokenSet(386))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(385))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(385))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -727,9 +727,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 223, 224, 225, 226, 227],
-        accepted: TokenSet(392),
-        ignored: TokenSet(393),
+        slots: &[46, 47, 224, 225, 226, 227, 228],
+        accepted: TokenSet(393),
+        ignored: TokenSet(394),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -753,8 +753,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
                         Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(396)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -763,8 +763,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -773,8 +773,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -783,10 +783,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(390)),
                         Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(391)),
+                        Cell::Words(TokenSet(400)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -796,10 +796,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(390)),
                         Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(391)),
+                        Cell::Words(TokenSet(400)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -821,9 +821,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 228, 224, 226, 229, 230],
-        accepted: TokenSet(403),
-        ignored: TokenSet(393),
+        slots: &[46, 47, 229, 225, 227, 230, 231],
+        accepted: TokenSet(404),
+        ignored: TokenSet(394),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -846,13 +846,67 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
                         Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
+                Row {
+                    cells: &[Cell::Words(TokenSet(397))],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(398))],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
+    Form {
+        section: "9.7.14.5.15",
+        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
+        accepted: TokenSet(405),
+        ignored: TokenSet(394),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(5)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(5, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
                 Row {
                     cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
@@ -877,68 +931,14 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         notes: &[],
     },
-    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
-    Form {
-        section: "9.7.14.5.15",
-        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
-        complete: true,
-        ptxas: false,
-        slots: &[46, 47, 231, 224, 232, 226, 229, 230],
-        accepted: TokenSet(404),
-        ignored: TokenSet(393),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED)
-                .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(5)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(395))],
-                    lengths: &[&[2]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(396))],
-                    lengths: &[&[4]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-            ],
-        }],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
-    },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
         section: "9.7.14.5.16",
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type [p], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 233, 224, 225, 226, 227],
-        accepted: TokenSet(406),
+        slots: &[46, 47, 234, 225, 226, 227, 228],
+        accepted: TokenSet(407),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(5)),
@@ -954,8 +954,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
                         Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(396)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -964,8 +964,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -974,8 +974,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -984,10 +984,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(391)),
+                        Cell::Words(TokenSet(400)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -997,10 +997,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(391)),
+                        Cell::Words(TokenSet(400)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1010,10 +1010,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(391)),
+                        Cell::Words(TokenSet(400)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1035,14 +1035,17 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.trans.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 234, 232, 235],
-        accepted: TokenSet(408),
+        slots: &[46, 47, 235, 233, 236],
+        accepted: TokenSet(409),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::LAX),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
+                .mark(Marks::REG)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7ffffffc0000, "sm_75")]),
@@ -1061,8 +1064,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 189, 59, 59, 190],
-        accepted: TokenSet(410),
+        slots: &[237, 46, 47, 238, 193, 194, 190, 59, 59, 191],
+        accepted: TokenSet(411),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1086,7 +1089,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(412)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1119,8 +1122,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 199, 192, 193, 189, 59, 59, 190],
-        accepted: TokenSet(412),
+        slots: &[237, 46, 47, 200, 193, 194, 190, 59, 59, 191],
+        accepted: TokenSet(413),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1144,7 +1147,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(412)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1177,8 +1180,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 65, 61, 61, 65],
-        accepted: TokenSet(413),
+        slots: &[237, 46, 47, 238, 193, 194, 65, 61, 61, 65],
+        accepted: TokenSet(414),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1207,7 +1210,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(412)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1226,8 +1229,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 199, 192, 193, 65, 61, 61, 65],
-        accepted: TokenSet(414),
+        slots: &[237, 46, 47, 200, 193, 194, 65, 61, 61, 65],
+        accepted: TokenSet(415),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1256,7 +1259,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(412)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1275,8 +1278,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 238, 192, 193, 65, 239, 239, 65],
-        accepted: TokenSet(415),
+        slots: &[237, 46, 47, 239, 193, 194, 65, 240, 240, 65],
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1305,7 +1308,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(412)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1324,8 +1327,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 65, 239, 239, 65],
-        accepted: TokenSet(416),
+        slots: &[237, 46, 47, 238, 193, 194, 65, 240, 240, 65],
+        accepted: TokenSet(417),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1354,7 +1357,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(412)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1373,8 +1376,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 203, 192, 193, 65, 240, 240, 65],
-        accepted: TokenSet(417),
+        slots: &[237, 46, 47, 204, 193, 194, 65, 241, 241, 65],
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1403,7 +1406,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(412)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1422,8 +1425,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[241, 46, 47, 203, 192, 193, 200, 189, 201, 202, 190],
-        accepted: TokenSet(418),
+        slots: &[242, 46, 47, 204, 193, 194, 201, 190, 202, 203, 191],
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1454,8 +1457,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[2], &[4], &[4], &[2]],
                     floors: &[
@@ -1467,8 +1470,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1479,7 +1482,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1505,9 +1508,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 243, 192, 193, 244, 205, 245, 65, 207, 207, 65, 211,
+            243, 46, 47, 244, 193, 194, 245, 206, 246, 65, 208, 208, 65, 212,
         ],
-        accepted: TokenSet(419),
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1566,9 +1569,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 243, 192, 193, 246, 205, 247, 65, 207, 207, 65, 208,
+            243, 46, 47, 244, 193, 194, 247, 206, 248, 65, 208, 208, 65, 209,
         ],
-        accepted: TokenSet(420),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1617,8 +1620,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(363)),
-                        Cond::Holds(13, TokenSet(360)),
+                        Cond::Holds(8, TokenSet(364)),
+                        Cond::Holds(13, TokenSet(361)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1626,8 +1629,8 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(361)),
-                    Cond::Holds(13, TokenSet(360)),
+                    Cond::Holds(8, TokenSet(362)),
+                    Cond::Holds(13, TokenSet(361)),
                 ),
                 ptxas: false,
             },
@@ -1646,9 +1649,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 203, 192, 193, 209, 205, 210, 65, 248, 248, 65, 211,
+            243, 46, 47, 204, 193, 194, 210, 206, 211, 65, 249, 249, 65, 212,
         ],
-        accepted: TokenSet(421),
+        accepted: TokenSet(422),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1709,8 +1712,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 249, 192, 193, 214, 118, 215, 216, 118],
-        accepted: TokenSet(423),
+        slots: &[237, 46, 47, 250, 193, 194, 215, 118, 216, 217, 118],
+        accepted: TokenSet(424),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1734,7 +1737,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(412)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1744,12 +1747,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(353))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1767,8 +1770,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 250, 192, 193, 214, 118, 218, 219, 118],
-        accepted: TokenSet(425),
+        slots: &[237, 46, 47, 251, 193, 194, 215, 118, 219, 220, 118],
+        accepted: TokenSet(426),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1792,7 +1795,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(412)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1802,12 +1805,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(353))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },

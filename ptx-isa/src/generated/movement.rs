@@ -8,15 +8,60 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 91] = [
+pub(crate) static FORMS: [Form; 93] = [
+    // mov .vec.etype d, a
+    Form {
+        section: "9.7.9.3",
+        syntax: ".vec.etype d, a",
+        complete: true,
+        ptxas: true,
+        slots: &[252, 253],
+        accepted: TokenSet(427),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Slot(0))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Slot(0))
+                .mark(Marks::SINK),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(181)),
+                    Cond::Holds(1, TokenSet(428)),
+                ])),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
+        ],
+    },
     // mov .vec.vtype d, sreg
     Form {
         section: "9.7.9.3",
         syntax: ".vec.vtype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[251, 252],
-        accepted: TokenSet(427),
+        slots: &[254, 255],
+        accepted: TokenSet(430),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +87,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[253],
-        accepted: TokenSet(429),
+        slots: &[256],
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -76,8 +121,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".itype d, sreg",
         complete: true,
         ptxas: false,
-        slots: &[254],
-        accepted: TokenSet(431),
+        slots: &[257],
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -99,8 +144,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".atype d, avar",
         complete: true,
         ptxas: false,
-        slots: &[255],
-        accepted: TokenSet(316),
+        slots: &[258],
+        accepted: TokenSet(317),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -131,8 +176,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".atype d, fname",
         complete: true,
         ptxas: false,
-        slots: &[256],
-        accepted: TokenSet(433),
+        slots: &[259],
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -160,8 +205,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[257],
-        accepted: TokenSet(435),
+        slots: &[260],
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -196,8 +241,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mode.b32 d{|p}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[258, 38],
-        accepted: TokenSet(437),
+        slots: &[261, 38],
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -231,8 +276,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 258, 38],
-        accepted: TokenSet(438),
+        slots: &[46, 261, 38],
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -259,8 +304,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".b32{.mode} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[38, 259],
-        accepted: TokenSet(440),
+        slots: &[38, 262],
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -282,8 +327,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 261, 262, 3, 4, 263, 264],
-        accepted: TokenSet(445),
+        slots: &[263, 264, 265, 3, 4, 266, 267],
+        accepted: TokenSet(448),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -293,6 +338,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -303,18 +349,18 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -325,14 +371,14 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -370,7 +416,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -398,7 +444,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -413,8 +459,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -436,8 +482,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(455),
+        slots: &[263, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(457),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -447,6 +493,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -457,18 +504,18 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -480,8 +527,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -494,14 +541,14 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -539,7 +586,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -567,7 +614,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -589,8 +636,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -612,8 +659,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[267, 261, 4, 263, 264],
-        accepted: TokenSet(457),
+        slots: &[270, 264, 4, 266, 267],
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -623,24 +670,25 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(446)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(3, TokenSet(449)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -649,17 +697,17 @@ pub(crate) static FORMS: [Form; 91] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(449)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(458))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -683,7 +731,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(2, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -704,7 +752,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -719,8 +767,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -732,7 +780,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(459)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -763,8 +811,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[268, 45, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(460),
+        slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(462),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -774,6 +822,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -784,18 +833,18 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(446)),
-                    Cond::Holds(8, TokenSet(447)),
+                    Cond::Holds(7, TokenSet(449)),
+                    Cond::Holds(8, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -807,8 +856,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -821,18 +870,18 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(2, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -863,7 +912,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -898,7 +947,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -927,8 +976,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -960,8 +1009,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[95, 45, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(462),
+        slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -971,6 +1020,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -981,18 +1031,18 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(446)),
-                    Cond::Holds(8, TokenSet(447)),
+                    Cond::Holds(7, TokenSet(449)),
+                    Cond::Holds(8, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -1004,8 +1054,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1018,18 +1068,18 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(2, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -1060,7 +1110,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1095,7 +1145,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1124,8 +1174,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1157,8 +1207,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[269, 268, 270, 63, 263, 264],
-        accepted: TokenSet(463),
+        slots: &[272, 271, 273, 63, 266, 267],
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1167,14 +1217,15 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1203,8 +1254,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1247,8 +1298,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 271, 272, 3, 4, 263, 264],
-        accepted: TokenSet(466),
+        slots: &[2, 274, 275, 3, 4, 266, 267],
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1257,6 +1308,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1267,8 +1319,8 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1289,7 +1341,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1311,8 +1363,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1332,8 +1384,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 272, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(467),
+        slots: &[2, 275, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1342,6 +1394,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1352,8 +1405,8 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1365,8 +1418,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1391,7 +1444,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1420,8 +1473,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1441,8 +1494,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ss}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[85, 273, 264],
-        accepted: TokenSet(468),
+        slots: &[85, 276, 267],
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1451,6 +1504,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
         ],
@@ -1473,7 +1527,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(181)),
-                    Cond::Holds(2, TokenSet(447)),
+                    Cond::Holds(2, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1488,17 +1542,19 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 274, 275, 3, 263, 264],
-        accepted: TokenSet(471),
+        slots: &[263, 277, 278, 3, 266, 267],
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1507,19 +1563,33 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -1527,7 +1597,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(472)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
                 ptxas: false,
             },
             Rule {
@@ -1578,7 +1648,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1593,8 +1663,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1602,7 +1672,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1621,17 +1691,19 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(473),
+        slots: &[263, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1640,19 +1712,33 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -1663,8 +1749,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1672,7 +1758,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -1724,7 +1810,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1746,8 +1832,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1755,7 +1841,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1774,34 +1860,50 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".volatile{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[267, 274, 263, 264],
-        accepted: TokenSet(474),
+        slots: &[270, 277, 266, 267],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(446)),
-                    Cond::Holds(3, TokenSet(447)),
+                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(3, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -1809,7 +1911,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(475))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
                 ptxas: false,
             },
             Rule {
@@ -1839,7 +1941,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1854,8 +1956,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1863,7 +1965,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1874,7 +1976,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(459)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1903,17 +2005,19 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[268, 45, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(476),
+        slots: &[271, 45, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1922,19 +2026,33 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -1945,8 +2063,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1954,12 +2072,12 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -2010,7 +2128,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2039,8 +2157,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2048,7 +2166,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2077,17 +2195,19 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[44, 45, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(478),
+        slots: &[44, 45, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -2096,19 +2216,33 @@ pub(crate) static FORMS: [Form; 91] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -2119,8 +2253,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2128,12 +2262,12 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -2184,7 +2318,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2213,8 +2347,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2222,7 +2356,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2251,24 +2385,40 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[269, 268, 270, 63, 263, 264],
-        accepted: TokenSet(463),
+        slots: &[272, 271, 273, 63, 266, 267],
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
                 ptxas: false,
             },
             Rule {
@@ -2296,8 +2446,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2338,8 +2488,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[260, 276, 8, 273, 277],
-        accepted: TokenSet(481),
+        slots: &[263, 279, 8, 276, 280],
+        accepted: TokenSet(483),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2356,7 +2506,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -2393,8 +2543,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[97, 182, 8, 273, 277],
-        accepted: TokenSet(482),
+        slots: &[97, 183, 8, 276, 280],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2411,7 +2561,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -2448,8 +2598,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[82, 83, 84, 85, 278],
-        accepted: TokenSet(484),
+        slots: &[82, 83, 84, 85, 281],
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2481,8 +2631,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".scope{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[84, 85, 278],
-        accepted: TokenSet(485),
+        slots: &[84, 85, 281],
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2513,8 +2663,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[260, 279],
-        accepted: TokenSet(486),
+        slots: &[263, 282],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2539,8 +2689,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[260, 279],
-        accepted: TokenSet(486),
+        slots: &[263, 282],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2565,13 +2715,14 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[280, 49, 85, 281, 282],
-        accepted: TokenSet(489),
-        ignored: TokenSet(490),
+        slots: &[283, 49, 85, 284, 285],
+        accepted: TokenSet(491),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
         ],
@@ -2599,7 +2750,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(491)),
+                    Cond::Holds(4, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -2614,13 +2765,14 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 281, 282],
-        accepted: TokenSet(492),
-        ignored: TokenSet(490),
+        slots: &[286, 85, 284, 285],
+        accepted: TokenSet(494),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
@@ -2640,7 +2792,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(491)),
+                    Cond::Holds(3, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -2655,9 +2807,9 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[280, 49, 85, 284, 285, 263, 286],
-        accepted: TokenSet(496),
-        ignored: TokenSet(490),
+        slots: &[283, 49, 85, 287, 288, 266, 289],
+        accepted: TokenSet(498),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2665,6 +2817,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
         ],
@@ -2686,15 +2839,15 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(497)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(267))]),
+                    Cond::Holds(4, TokenSet(499)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(268))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(499))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
                 ),
                 ptxas: false,
             },
@@ -2704,14 +2857,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(497)),
+                    Cond::Holds(4, TokenSet(499)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(499)),
+                    Cond::Holds(6, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2725,22 +2878,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2755,9 +2908,9 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 284, 285, 263, 286],
-        accepted: TokenSet(505),
-        ignored: TokenSet(490),
+        slots: &[286, 85, 287, 288, 266, 289],
+        accepted: TokenSet(507),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2765,6 +2918,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
@@ -2778,15 +2932,15 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(497)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(267))]),
+                    Cond::Holds(3, TokenSet(499)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(268))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(499))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
                 ),
                 ptxas: false,
             },
@@ -2796,14 +2950,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(497)),
+                    Cond::Holds(3, TokenSet(499)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(499)),
+                    Cond::Holds(5, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2817,22 +2971,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2847,12 +3001,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 49, 85, 282],
-        accepted: TokenSet(506),
+        slots: &[290, 49, 85, 285],
+        accepted: TokenSet(508),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
@@ -2881,12 +3036,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 282],
-        accepted: TokenSet(507),
+        slots: &[286, 85, 285],
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
@@ -2905,12 +3061,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 49, 85, 263, 286],
-        accepted: TokenSet(508),
+        slots: &[290, 49, 85, 266, 289],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2932,7 +3089,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2946,22 +3103,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2976,12 +3133,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 263, 286],
-        accepted: TokenSet(509),
+        slots: &[286, 85, 266, 289],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2995,7 +3153,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3009,22 +3167,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3039,12 +3197,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 49, 85, 281, 282],
-        accepted: TokenSet(510),
+        slots: &[291, 49, 85, 284, 285],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -3073,7 +3232,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(491)),
+                    Cond::Holds(4, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -3088,12 +3247,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 49, 85, 289, 263, 290],
-        accepted: TokenSet(512),
+        slots: &[291, 49, 85, 292, 266, 293],
+        accepted: TokenSet(514),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -3113,28 +3273,35 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(119)))]),
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[Table {
             columns: &[4, 5],
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3149,8 +3316,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 292],
-        accepted: TokenSet(517),
+        slots: &[294, 295],
+        accepted: TokenSet(519),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3167,8 +3334,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 293],
-        accepted: TokenSet(519),
+        slots: &[2, 296],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3191,8 +3358,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[293],
-        accepted: TokenSet(518),
+        slots: &[296],
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3216,8 +3383,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[294, 295],
-        accepted: TokenSet(522),
+        slots: &[297, 298],
+        accepted: TokenSet(524),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3242,8 +3409,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[296],
-        accepted: TokenSet(523),
+        slots: &[299],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3261,8 +3428,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 297],
-        accepted: TokenSet(525),
+        slots: &[63, 300],
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3282,8 +3449,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 298],
-        accepted: TokenSet(526),
+        slots: &[63, 301],
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3303,8 +3470,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 299, 300, 41],
-        accepted: TokenSet(529),
+        slots: &[63, 302, 303, 41],
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3328,8 +3495,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[299, 300, 41],
-        accepted: TokenSet(530),
+        slots: &[302, 303, 41],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3352,13 +3519,11 @@ pub(crate) static FORMS: [Form; 91] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(531),
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("access-property", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+            Operand::new("access-property", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3374,8 +3539,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[301],
-        accepted: TokenSet(533),
+        slots: &[304],
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3390,14 +3555,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3418,7 +3583,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3434,8 +3599,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[301],
-        accepted: TokenSet(533),
+        slots: &[304],
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3450,14 +3615,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3478,7 +3643,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3494,8 +3659,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[304, 305],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3508,14 +3673,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3536,7 +3701,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3552,8 +3717,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[304, 305],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3566,14 +3731,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3594,7 +3759,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3610,8 +3775,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[304, 305],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3624,14 +3789,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3652,7 +3817,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3668,8 +3833,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[303, 112, 132, 304, 305],
-        accepted: TokenSet(540),
+        slots: &[306, 112, 133, 307, 308],
+        accepted: TokenSet(542),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3689,18 +3854,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(541)),
-                        Cell::Words(TokenSet(541)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
@@ -3710,7 +3864,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(545)),
                     ],
@@ -3721,9 +3875,9 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(546)),
+                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3732,8 +3886,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -3743,7 +3897,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(549)),
                         Cell::Words(TokenSet(550)),
                     ],
@@ -3754,7 +3908,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
                         Cell::Words(TokenSet(552)),
                     ],
@@ -3765,9 +3919,9 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3776,19 +3930,30 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(491)),
-                        Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(493)),
+                        Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
@@ -3796,10 +3961,10 @@ pub(crate) static FORMS: [Form; 91] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
@@ -3807,10 +3972,10 @@ pub(crate) static FORMS: [Form; 91] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -3818,10 +3983,10 @@ pub(crate) static FORMS: [Form; 91] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(292)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -3931,7 +4096,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(556)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -3953,14 +4118,122 @@ pub(crate) static FORMS: [Form; 91] = [
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
     },
+    // cvt {.sat}.dtype.atype d, sreg
+    Form {
+        section: "9.7.9.21",
+        syntax: "{.sat}.dtype.atype d, sreg",
+        complete: true,
+        ptxas: true,
+        slots: &[133, 307, 308],
+        accepted: TokenSet(557),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::WIDEN),
+            Operand::new("sreg", 1, Within::Whole, Role::Sreg)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[0, 1, 2],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(543)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(546)),
+                        Cell::Words(TokenSet(547)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(548)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(555)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(493)),
+                        Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+    },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
         section: "9.7.9.21",
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 112, 132, 304, 305],
-        accepted: TokenSet(555),
+        slots: &[309, 112, 133, 307, 308],
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3980,7 +4253,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3990,7 +4263,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4000,7 +4273,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4010,7 +4283,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(292)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4060,7 +4333,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4079,7 +4352,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(556)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -4096,8 +4369,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 59, 65],
-        accepted: TokenSet(557),
+        slots: &[310, 147, 215, 59, 65],
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4137,8 +4410,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 60, 65],
-        accepted: TokenSet(558),
+        slots: &[310, 147, 215, 60, 65],
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4174,8 +4447,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 214, 60, 65],
-        accepted: TokenSet(560),
+        slots: &[311, 147, 215, 60, 65],
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4208,8 +4481,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 61, 65],
-        accepted: TokenSet(561),
+        slots: &[310, 147, 215, 61, 65],
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4238,8 +4511,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 62, 65],
-        accepted: TokenSet(562),
+        slots: &[310, 147, 215, 62, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4269,8 +4542,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 214, 62, 65],
-        accepted: TokenSet(563),
+        slots: &[311, 147, 215, 62, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4297,8 +4570,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 214, 239, 65],
-        accepted: TokenSet(565),
+        slots: &[312, 215, 240, 65],
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4327,8 +4600,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 214, 146, 239, 65],
-        accepted: TokenSet(566),
+        slots: &[310, 215, 147, 240, 65],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4357,8 +4630,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 312, 65],
-        accepted: TokenSet(568),
+        slots: &[313, 314, 147, 315, 65],
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4385,8 +4658,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 312, 60],
-        accepted: TokenSet(569),
+        slots: &[313, 314, 147, 315, 60],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4414,8 +4687,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 312, 62],
-        accepted: TokenSet(570),
+        slots: &[313, 314, 147, 315, 62],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4445,8 +4718,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 312],
-        accepted: TokenSet(571),
+        slots: &[313, 147, 60, 315],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4476,8 +4749,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 313, 65],
-        accepted: TokenSet(573),
+        slots: &[311, 147, 314, 316, 65],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4506,8 +4779,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 314, 65],
-        accepted: TokenSet(575),
+        slots: &[313, 314, 147, 317, 65],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4534,8 +4807,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 314, 315],
-        accepted: TokenSet(576),
+        slots: &[313, 314, 147, 317, 318],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4565,8 +4838,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 314],
-        accepted: TokenSet(577),
+        slots: &[313, 147, 60, 317],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4596,8 +4869,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 316, 65],
-        accepted: TokenSet(579),
+        slots: &[311, 147, 314, 319, 65],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4626,8 +4899,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 317, 65],
-        accepted: TokenSet(581),
+        slots: &[313, 314, 147, 320, 65],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4654,8 +4927,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 317, 315],
-        accepted: TokenSet(582),
+        slots: &[313, 314, 147, 320, 318],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4685,8 +4958,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 317],
-        accepted: TokenSet(583),
+        slots: &[313, 147, 60, 320],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4716,8 +4989,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 318, 65],
-        accepted: TokenSet(585),
+        slots: &[311, 147, 314, 321, 65],
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4746,8 +5019,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[319, 214, 320, 65],
-        accepted: TokenSet(588),
+        slots: &[322, 215, 323, 65],
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4774,8 +5047,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[319, 214, 320, 62],
-        accepted: TokenSet(589),
+        slots: &[322, 215, 323, 62],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4803,8 +5076,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 62, 320],
-        accepted: TokenSet(590),
+        slots: &[313, 62, 323],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4832,8 +5105,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 146, 214, 321, 62, 322],
-        accepted: TokenSet(593),
+        slots: &[313, 147, 215, 324, 62, 325],
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4868,8 +5141,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 321, 323, 65],
-        accepted: TokenSet(595),
+        slots: &[313, 314, 147, 324, 326, 65],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4898,8 +5171,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 321, 323, 62],
-        accepted: TokenSet(596),
+        slots: &[313, 314, 147, 324, 326, 62],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4929,8 +5202,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 214, 146, 321, 62, 323],
-        accepted: TokenSet(596),
+        slots: &[313, 215, 147, 324, 62, 326],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4960,8 +5233,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[148, 324, 325],
-        accepted: TokenSet(598),
+        slots: &[149, 327, 328],
+        accepted: TokenSet(601),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4988,8 +5261,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 326, 325, 327],
-        accepted: TokenSet(600),
+        slots: &[149, 329, 328, 330],
+        accepted: TokenSet(603),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5012,7 +5285,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(601)),
+                    Cond::Holds(1, TokenSet(604)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5028,8 +5301,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[331, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5052,8 +5325,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[331, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5077,8 +5350,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[331, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5100,8 +5373,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[331, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47, 279, 38],
-        accepted: TokenSet(625),
+        slots: &[345, 46, 47, 282, 38],
+        accepted: TokenSet(628),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -55,8 +55,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47, 38],
-        accepted: TokenSet(626),
+        slots: &[345, 46, 47, 38],
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -95,8 +95,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47],
-        accepted: TokenSet(627),
+        slots: &[345, 46, 47],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -128,8 +128,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 343, 344, 345, 38],
-        accepted: TokenSet(631),
+        slots: &[46, 47, 346, 347, 348, 38],
+        accepted: TokenSet(634),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -153,107 +153,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -277,8 +277,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 344, 345, 38],
-        accepted: TokenSet(641),
+        slots: &[46, 47, 349, 347, 348, 38],
+        accepted: TokenSet(644),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -303,42 +303,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -362,8 +362,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 344, 348, 140, 138, 65],
-        accepted: TokenSet(643),
+        slots: &[46, 47, 350, 347, 351, 141, 139, 65],
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -386,37 +386,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -440,8 +440,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 344, 348, 140, 138, 65],
-        accepted: TokenSet(644),
+        slots: &[46, 47, 352, 347, 351, 141, 139, 65],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -465,37 +465,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -519,8 +519,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 344, 348, 78],
-        accepted: TokenSet(645),
+        slots: &[46, 47, 350, 347, 351, 78],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -543,37 +543,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -597,8 +597,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 344, 348, 78],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 352, 347, 351, 78],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -622,37 +622,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -676,8 +676,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 343, 344, 350, 38],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 346, 347, 353, 38],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
@@ -701,107 +701,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -825,8 +825,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 344, 350, 38],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 349, 347, 353, 38],
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
@@ -851,42 +851,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(636))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -943,9 +943,9 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[342, 351, 352, 353, 354],
-        accepted: TokenSet(652),
-        ignored: TokenSet(393),
+        slots: &[345, 354, 355, 356, 357],
+        accepted: TokenSet(655),
+        ignored: TokenSet(394),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
@@ -963,20 +963,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(653)),
-                    Cond::Holds(2, TokenSet(654)),
+                    Cond::Holds(1, TokenSet(656)),
+                    Cond::Holds(2, TokenSet(657)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(655)),
-                    Cond::Holds(2, TokenSet(656)),
+                    Cond::Holds(1, TokenSet(658)),
+                    Cond::Holds(2, TokenSet(659)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(657))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(660))),
                 ptxas: false,
             },
             Rule {
@@ -1009,8 +1009,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[342, 355],
-        accepted: TokenSet(659),
+        slots: &[345, 358],
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
         rules: &[Rule {
@@ -1039,8 +1039,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 356, 357],
-        accepted: TokenSet(662),
+        slots: &[345, 359, 360],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1059,8 +1059,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
+                    (Cond::Holds(0, TokenSet(666)), 4),
+                    (Cond::Holds(0, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1073,7 +1073,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1127,8 +1127,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 356, 358, 357],
-        accepted: TokenSet(666),
+        slots: &[345, 359, 361, 360],
+        accepted: TokenSet(669),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1147,8 +1147,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
+                    (Cond::Holds(0, TokenSet(666)), 4),
+                    (Cond::Holds(0, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1159,13 +1159,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1219,8 +1219,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[342, 359, 205, 360, 357],
-        accepted: TokenSet(670),
+        slots: &[345, 362, 206, 363, 360],
+        accepted: TokenSet(673),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1248,27 +1248,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(367)),
+                    Cond::Holds(1, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1287,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1295,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
-                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(367)),
+                        Cond::Holds(3, TokenSet(362)),
+                        Cond::Holds(3, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1305,7 +1305,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1336,8 +1336,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[342, 359, 205, 360, 357],
-        accepted: TokenSet(670),
+        slots: &[345, 362, 206, 363, 360],
+        accepted: TokenSet(673),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1365,27 +1365,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(367)),
+                    Cond::Holds(1, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1404,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1412,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
-                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(367)),
+                        Cond::Holds(3, TokenSet(362)),
+                        Cond::Holds(3, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1422,7 +1422,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1453,8 +1453,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 361, 357],
-        accepted: TokenSet(674),
+        slots: &[345, 364, 360],
+        accepted: TokenSet(677),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1473,8 +1473,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
+                    (Cond::Holds(0, TokenSet(666)), 4),
+                    (Cond::Holds(0, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1531,8 +1531,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 361, 358, 357],
-        accepted: TokenSet(675),
+        slots: &[345, 364, 361, 360],
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1551,8 +1551,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
+                    (Cond::Holds(0, TokenSet(666)), 4),
+                    (Cond::Holds(0, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1563,7 +1563,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
                 ptxas: false,
             },
             Rule {
@@ -1613,8 +1613,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 356, 357],
-        accepted: TokenSet(677),
+        slots: &[365, 345, 359, 360],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1636,8 +1636,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
+                    (Cond::Holds(1, TokenSet(666)), 4),
+                    (Cond::Holds(1, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1650,7 +1650,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1704,8 +1704,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 356, 358, 357],
-        accepted: TokenSet(678),
+        slots: &[365, 345, 359, 361, 360],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1727,8 +1727,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
+                    (Cond::Holds(1, TokenSet(666)), 4),
+                    (Cond::Holds(1, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1739,13 +1739,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1799,8 +1799,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 359, 205, 360, 357],
-        accepted: TokenSet(679),
+        slots: &[365, 345, 362, 206, 363, 360],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1831,27 +1831,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(367)),
+                    Cond::Holds(2, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1870,14 +1870,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(354)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1885,9 +1885,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
-                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(367)),
+                        Cond::Holds(4, TokenSet(362)),
+                        Cond::Holds(4, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1895,7 +1895,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1926,8 +1926,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 359, 205, 360, 357],
-        accepted: TokenSet(679),
+        slots: &[365, 345, 362, 206, 363, 360],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1958,27 +1958,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(367)),
+                    Cond::Holds(2, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +1997,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(354)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2012,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
-                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(367)),
+                        Cond::Holds(4, TokenSet(362)),
+                        Cond::Holds(4, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2022,7 +2022,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2053,8 +2053,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 361, 357],
-        accepted: TokenSet(680),
+        slots: &[365, 345, 364, 360],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2076,8 +2076,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
+                    (Cond::Holds(1, TokenSet(666)), 4),
+                    (Cond::Holds(1, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2134,8 +2134,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 361, 358, 357],
-        accepted: TokenSet(681),
+        slots: &[365, 345, 364, 361, 360],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2157,8 +2157,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
+                    (Cond::Holds(1, TokenSet(666)), 4),
+                    (Cond::Holds(1, TokenSet(667)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2169,7 +2169,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
                 ptxas: false,
             },
             Rule {
@@ -2219,8 +2219,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 356, 364],
-        accepted: TokenSet(683),
+        slots: &[366, 359, 367],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2275,8 +2275,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 356, 364],
-        accepted: TokenSet(683),
+        slots: &[366, 359, 367],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2331,8 +2331,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 365, 364],
-        accepted: TokenSet(684),
+        slots: &[366, 368, 367],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2396,8 +2396,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 365, 364],
-        accepted: TokenSet(684),
+        slots: &[366, 368, 367],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2461,8 +2461,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 356, 364],
-        accepted: TokenSet(685),
+        slots: &[365, 366, 359, 367],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2520,8 +2520,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 356, 364],
-        accepted: TokenSet(685),
+        slots: &[365, 366, 359, 367],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2579,8 +2579,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 365, 364],
-        accepted: TokenSet(686),
+        slots: &[365, 366, 368, 367],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2647,8 +2647,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 365, 364],
-        accepted: TokenSet(686),
+        slots: &[365, 366, 368, 367],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2769,8 +2769,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[342, 366, 182, 10, 41],
-        accepted: TokenSet(688),
+        slots: &[345, 369, 183, 10, 41],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[382, 91],
-        accepted: TokenSet(730),
+        slots: &[385, 91],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -44,8 +44,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[383, 38],
-        accepted: TokenSet(732),
+        slots: &[386, 38],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -77,8 +77,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 382, 91],
-        accepted: TokenSet(733),
+        slots: &[46, 385, 91],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -102,8 +102,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 383, 38],
-        accepted: TokenSet(734),
+        slots: &[46, 386, 38],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -126,8 +126,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[384, 46, 38],
-        accepted: TokenSet(736),
+        slots: &[387, 46, 38],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -150,8 +150,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[384, 46, 41],
-        accepted: TokenSet(737),
+        slots: &[387, 46, 41],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -175,8 +175,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[385, 46, 38],
-        accepted: TokenSet(739),
+        slots: &[388, 46, 38],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b64 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[385, 46, 41],
-        accepted: TokenSet(740),
+        slots: &[388, 46, 41],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -251,7 +251,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(741),
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(742),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -295,8 +295,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.op{.abs}{.NaN}.f32 dst, src, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 77, 140, 138, 65],
-        accepted: TokenSet(743),
+        slots: &[46, 77, 141, 139, 65],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),

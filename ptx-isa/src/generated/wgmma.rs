@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 189, 59, 59],
-        accepted: TokenSet(745),
+        slots: &[46, 87, 389, 190, 59, 59],
+        accepted: TokenSet(748),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -64,8 +64,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 189, 59, 59],
-        accepted: TokenSet(745),
+        slots: &[46, 87, 389, 190, 59, 59],
+        accepted: TokenSet(748),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -112,8 +112,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 387, 61, 61],
-        accepted: TokenSet(746),
+        slots: &[46, 87, 389, 390, 61, 61],
+        accepted: TokenSet(749),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -161,8 +161,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 387, 61, 61],
-        accepted: TokenSet(746),
+        slots: &[46, 87, 389, 390, 61, 61],
+        accepted: TokenSet(749),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -209,8 +209,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 388, 387, 239, 239],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 391, 390, 240, 240],
+        accepted: TokenSet(751),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -256,8 +256,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 388, 387, 239, 239],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 391, 390, 240, 240],
+        accepted: TokenSet(751),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -303,8 +303,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 189, 197, 198],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 392, 190, 198, 199],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -350,8 +350,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 189, 197, 198],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 392, 190, 198, 199],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -397,8 +397,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 214, 118, 391, 392],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 215, 118, 394, 395],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -423,8 +423,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -454,8 +454,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 214, 118, 391, 392],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 215, 118, 394, 395],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -480,8 +480,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -511,8 +511,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -556,8 +556,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -601,8 +601,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 189, 59, 59],
-        accepted: TokenSet(756),
+        slots: &[365, 46, 87, 392, 190, 59, 59],
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -654,8 +654,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 189, 59, 59],
-        accepted: TokenSet(756),
+        slots: &[365, 46, 87, 392, 190, 59, 59],
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -706,8 +706,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 387, 61, 61],
-        accepted: TokenSet(757),
+        slots: &[365, 46, 87, 392, 390, 61, 61],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -759,8 +759,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 387, 61, 61],
-        accepted: TokenSet(757),
+        slots: &[365, 46, 87, 392, 390, 61, 61],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -811,8 +811,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 386, 387, 239, 239],
-        accepted: TokenSet(758),
+        slots: &[365, 46, 87, 389, 390, 240, 240],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -862,8 +862,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 386, 387, 239, 239],
-        accepted: TokenSet(758),
+        slots: &[365, 46, 87, 389, 390, 240, 240],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -913,8 +913,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 395, 189, 197, 198],
-        accepted: TokenSet(760),
+        slots: &[365, 46, 87, 398, 190, 198, 199],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -964,8 +964,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 395, 189, 197, 198],
-        accepted: TokenSet(760),
+        slots: &[365, 46, 87, 398, 190, 198, 199],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1015,8 +1015,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
-        accepted: TokenSet(762),
+        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1045,8 +1045,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1076,8 +1076,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
-        accepted: TokenSet(762),
+        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1106,8 +1106,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 398, 399, 400],
-        accepted: TokenSet(766),
+        slots: &[46, 47, 400, 401, 402, 403],
+        accepted: TokenSet(769),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -43,47 +43,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(755))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(755))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(755))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -103,8 +103,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 401, 399, 239],
-        accepted: TokenSet(771),
+        slots: &[46, 47, 400, 404, 402, 240],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -146,8 +146,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 402, 399, 134],
-        accepted: TokenSet(772),
+        slots: &[46, 47, 400, 405, 402, 135],
+        accepted: TokenSet(775),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -189,8 +189,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 403, 399, 404],
-        accepted: TokenSet(774),
+        slots: &[46, 47, 193, 406, 402, 407],
+        accepted: TokenSet(777),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -232,8 +232,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 405, 399, 221],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 193, 408, 402, 222],
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -275,8 +275,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 398, 399, 406],
-        accepted: TokenSet(766),
+        slots: &[46, 47, 400, 401, 402, 409],
+        accepted: TokenSet(769),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -303,47 +303,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(755))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(755))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(755))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -361,8 +361,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 401, 399, 239],
-        accepted: TokenSet(771),
+        slots: &[46, 47, 400, 404, 402, 240],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -402,8 +402,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 402, 399, 134],
-        accepted: TokenSet(772),
+        slots: &[46, 47, 400, 405, 402, 135],
+        accepted: TokenSet(775),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -443,8 +443,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 403, 399, 407],
-        accepted: TokenSet(776),
+        slots: &[46, 47, 194, 406, 402, 410],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -484,8 +484,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 405, 399, 221],
-        accepted: TokenSet(777),
+        slots: &[46, 47, 194, 408, 402, 222],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -525,8 +525,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 408, 399, 409],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 400, 411, 402, 412],
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -552,62 +552,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
                     lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -625,8 +625,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 408, 399, 410],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 400, 411, 402, 413],
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -651,62 +651,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
                     lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -724,8 +724,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 189, 190, 214],
-        accepted: TokenSet(782),
+        slots: &[46, 47, 188, 189, 401, 190, 191, 215],
+        accepted: TokenSet(785),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -759,17 +759,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(770))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(772))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -789,8 +789,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 118, 391, 392, 118, 214],
-        accepted: TokenSet(783),
+        slots: &[46, 47, 188, 189, 401, 118, 394, 395, 118, 215],
+        accepted: TokenSet(786),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -814,8 +814,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                 ),
                 ptxas: false,
@@ -830,17 +830,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(770))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(772))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -860,8 +860,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 65, 61, 61, 65],
-        accepted: TokenSet(784),
+        slots: &[46, 47, 188, 189, 401, 65, 61, 61, 65],
+        accepted: TokenSet(787),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -887,17 +887,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(770))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(772))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -917,8 +917,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 401, 65, 239, 239, 65],
-        accepted: TokenSet(785),
+        slots: &[46, 47, 188, 189, 404, 65, 240, 240, 65],
+        accepted: TokenSet(788),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -954,8 +954,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 402, 135, 134, 134, 134, 134],
-        accepted: TokenSet(786),
+        slots: &[46, 47, 188, 189, 405, 136, 135, 135, 135, 135],
+        accepted: TokenSet(789),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -993,8 +993,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 193, 403, 118, 404, 407, 118, 214],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 193, 194, 406, 118, 407, 410, 118, 215],
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1018,8 +1018,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(788)), Cond::Holds(7, TokenSet(788))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(789)), Cond::Holds(7, TokenSet(789))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(791)), Cond::Holds(7, TokenSet(791))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(792)), Cond::Holds(7, TokenSet(792))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1044,8 +1044,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[411, 88, 46, 47, 192, 193, 405, 118, 221, 221, 118],
-        accepted: TokenSet(790),
+        slots: &[414, 88, 46, 47, 193, 194, 408, 118, 222, 222, 118],
+        accepted: TokenSet(793),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1071,7 +1071,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(385)),
+                    Cond::Holds(0, TokenSet(386)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

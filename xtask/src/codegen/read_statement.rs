@@ -37,6 +37,8 @@ const MARKS: &[&str] = &[
     "bare",
     "halves",
     "bytes",
+    "indexed",
+    "lax",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",

@@ -1,0 +1,69 @@
+//! Whether a module is legal for a target and a version of PTX, and why not.
+//!
+//! What is legal stands in the tables of `ptx-isa`; this crate asks them about every instruction and says what they
+//! answer in words.
+//!
+//! ```
+//! let parsed = ptx_parse::parse(b".version 7.0
+//! .target sm_80
+//! .address_size 64
+//! .entry k() {
+//!     .reg .b32 %r<2>;
+//!     .reg .b16 %h<2>;
+//!     add.s32 %r0, %r1, %h0;
+//! }");
+//! let found = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+//! assert_eq!(found.len(), 1);
+//! assert_eq!(found[0].code.to_string(), "PTX0506");
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod instruction;
+mod layout;
+mod words;
+
+use alloc::vec::Vec;
+use ptx_ir::{Diagnostic, Module};
+use ptx_isa::{PtxVersion, Target};
+
+/// What a module is checked for.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// In place of what the header says.
+    pub version: Option<PtxVersion>,
+    /// In place of what the header says.
+    pub target: Option<Target>,
+}
+
+impl Options {
+    /// For a version and a target other than those of the header, where given.
+    pub const fn new(version: Option<PtxVersion>, target: Option<Target>) -> Self {
+        Self { version, target }
+    }
+}
+
+/// The version and the target that decide.
+#[derive(Copy, Clone, Debug)]
+struct Environment {
+    /// The newest one known in full, for one that is newer.
+    version: PtxVersion,
+    /// `None` where the header names none that is known, which the parser reports.
+    target: Option<Target>,
+}
+
+/// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser
+/// could not read is passed over: it was reported.
+pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
+    let version = options.version.or(module.header.version);
+    let environment = Environment {
+        version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
+        target: options.target.or(module.header.target),
+    };
+    let mut found = Vec::new();
+    instruction::check(module, environment, &mut found);
+    found
+}
