@@ -97,10 +97,9 @@ fn refused(module: &Module) -> HashSet<usize> {
     let source = module.text.as_bytes();
     let parsed = ptx_parse::parse(source);
     let lines = LineIndex::new(source);
-    let errors = parsed
-        .diagnostics
-        .iter()
-        .filter(|d| d.severity == Severity::Error);
+    let legality = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+    let errors = parsed.diagnostics.iter().chain(&legality);
+    let errors = errors.filter(|d| d.severity == Severity::Error);
     errors
         .filter_map(|d| module.case_on(lines.position(d.span.start).line as usize))
         .collect()
