@@ -97,7 +97,9 @@ fn label_setting(
                     Answer::Accepted => case.targets.push(target),
                     Answer::Lost => *lost = true,
                     Answer::Refused(message) | Answer::Fatal(message) => {
-                        if case.message.is_empty() {
+                        // What is wrong everywhere says more than what a target lacks.
+                        let lacks = |m: &str| m.is_empty() || m.contains(".target");
+                        if case.message.is_empty() || lacks(&case.message) && !lacks(&message) {
                             case.message = message;
                         }
                     }
