@@ -117,6 +117,7 @@ codes! {
     Unavailable = 513, "an instruction that this version or target does not have yet";
     Withdrawn = 514, "an instruction that this version or target has no more";
     GuardType = 515, "a guard that is no predicate";
+    IgnoredModifier = 516, "a modifier without effect";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";

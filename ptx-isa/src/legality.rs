@@ -32,6 +32,15 @@ impl<'a> Selection<'a> {
         (expected != Expected::Any).then_some(expected)
     }
 
+    /// The written modifiers without effect, counted like those of the request: doubled ones, and those that the
+    /// assembler does not look at.
+    pub fn without_effect(&self) -> impl Iterator<Item = usize> {
+        let fixed = self.instruction.words().len();
+        let rest = 0..self.assignment.len();
+        rest.filter(|&i| self.assignment.slot_of(i).is_none())
+            .map(move |i| fixed + i)
+    }
+
     fn judge(&self) -> Judge<'a, '_> {
         Judge {
             form: self.form,
@@ -209,6 +218,7 @@ impl<'a> Request<'a> {
             return best;
         };
         let fixed = instruction.words().len();
+        let mut nearest = usize::MAX;
         for &form in instruction.forms() {
             let mut problems = Problems::NONE;
             for (i, &m) in rest.iter().enumerate() {
@@ -228,7 +238,12 @@ impl<'a> Request<'a> {
                 // All words are known and none is missing: one is doubled, or stands out of order.
                 problems.add(Problem::Modifier(fixed + rest.len().saturating_sub(1)));
             }
-            if best.form.is_none() || problems.count() < best.problems.count() {
+            // To write a word too many, or twice, is the smaller slip.
+            let missing = problems.as_slice().iter();
+            let missing = missing.filter(|p| matches!(p, Problem::Slot(_))).count();
+            let distance = problems.count() + missing;
+            if best.form.is_none() || distance < nearest {
+                nearest = distance;
                 let form = Some(form);
                 best = Mismatch { form, problems };
             }

@@ -45,6 +45,16 @@ impl SlotAssignment {
         (placement.slot != NONE).then_some(placement.slot.into())
     }
 
+    /// How many modifiers are written.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether none is written.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The words a slot holds, in the order in which they were written.
     pub fn words(&self, slot: usize) -> impl Iterator<Item = Modifier> {
         let pairs = self

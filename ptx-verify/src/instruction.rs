@@ -16,6 +16,8 @@ struct Mnemonic {
     opcode: Option<Opcode>,
     /// Whether the values of constants decide.
     values: bool,
+    /// The shape of operands that was legal last; most often the next one is the same.
+    legal: Option<u128>,
 }
 
 /// Reports every instruction that is not legal.
@@ -28,7 +30,7 @@ pub(crate) fn check(module: &Module, environment: Environment, found: &mut Vec<D
             .ids()
             .map(|id| mnemonic(module, id))
             .collect(),
-        legal: ShapeCache::new(),
+        verdicts: ShapeCache::new(),
         key: ShapeKey::new(),
         found,
     };
@@ -46,14 +48,23 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
     Mnemonic {
         opcode: signature.opcode().filter(|_| signature.is_known()),
         values: operands.any(|o| o.range.is_some()),
+        legal: None,
     }
+}
+
+/// What the table says of a mnemonic with operands of some shape.
+#[derive(Copy, Clone, PartialEq)]
+enum Verdict {
+    Legal,
+    /// Illegal, or legal with a warning: it is asked again for the words.
+    Remarkable,
 }
 
 struct Checker<'m, 'f> {
     module: &'m Module,
     environment: Environment,
     mnemonics: Vec<Mnemonic>,
-    legal: ShapeCache<bool>,
+    verdicts: ShapeCache<Verdict>,
     key: ShapeKey,
     found: &'f mut Vec<Diagnostic>,
 }
@@ -104,24 +115,31 @@ impl<'m> Checker<'m, '_> {
         if !shapes.write(id, mnemonic.values, &mut self.key) {
             return;
         }
-        match self.legal.get(sig, &self.key) {
-            Some(true) => return,
-            Some(false) => {}
-            None => {
-                let legal = self.ask(opcode, sig, |request, environment| {
-                    match environment.target {
-                        Some(target) => request.select(environment.version, target),
-                        None => request.select_anywhere(),
-                    }
-                    .is_ok_and(|s| s.problems.is_empty())
-                });
-                self.legal.insert(sig, &self.key, legal);
-                if legal {
-                    return;
-                }
-            }
+        let short = self.key.short();
+        if short.is_some() && short == mnemonic.legal {
+            return;
         }
-        self.report(body, stmt, sig, opcode);
+        let known = self.verdicts.get(sig, &self.key);
+        let verdict = known.unwrap_or_else(|| self.judge(opcode, sig));
+        if verdict == Verdict::Remarkable {
+            self.report(body, stmt, sig, opcode);
+        } else if let Some(mnemonic) = self.mnemonics.get_mut(index) {
+            mnemonic.legal = short;
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self, opcode: Opcode, sig: SigId) -> Verdict {
+        let verdict = self.ask(opcode, sig, |request, environment| {
+            match environment.select(request) {
+                Ok(s) if s.problems.is_empty() && s.without_effect().next().is_none() => {
+                    Verdict::Legal
+                }
+                _ => Verdict::Remarkable,
+            }
+        });
+        self.verdicts.insert(sig, &self.key, verdict);
+        verdict
     }
 
     fn ask<R>(

@@ -27,7 +27,7 @@ mod words;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module};
-use ptx_isa::{PtxVersion, Target};
+use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
 
 /// What a module is checked for.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -53,6 +53,16 @@ struct Environment {
     version: PtxVersion,
     /// `None` where the header names none that is known, which the parser reports.
     target: Option<Target>,
+}
+
+impl Environment {
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    fn select<'a>(&self, request: &Request<'a>) -> Result<Selection<'a>, Mismatch> {
+        match self.target {
+            Some(target) => request.select(self.version, target),
+            None => request.select_anywhere(),
+        }
+    }
 }
 
 /// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser

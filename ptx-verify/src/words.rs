@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Module, Signature, Span};
 use ptx_isa::{
-    Floor, Form, Mismatch, Modifier, OperandProblem, Problem, Request, Selection, Slot, Table,
-    Written,
+    Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request, Selection, Slot,
+    Table, Written,
 };
 
 use crate::Environment;
@@ -24,15 +24,20 @@ pub(crate) struct Explainer<'a> {
 impl Explainer<'_> {
     /// What is wrong: every operand that is, else the first of the other reasons.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
-        let selected = match self.environment.target {
-            Some(target) => self.request.select(self.environment.version, target),
-            None => self.request.select_anywhere(),
-        };
-        let selection = match selected {
+        let selection = match self.environment.select(self.request) {
             Ok(selection) => selection,
             Err(mismatch) => return alloc::vec![self.mismatch(&mismatch)],
         };
         let problems = selection.problems.as_slice();
+        if problems.is_empty() {
+            let idle = selection.without_effect();
+            return idle.map(|index| self.without_effect(index)).collect();
+        }
+        // What a table does not hold has no types and no lengths that operands could be held against.
+        let table = problems.iter().find(|p| matches!(p, Problem::Table(_)));
+        if let Some(&problem) = table {
+            return alloc::vec![self.whole(&selection, problem)];
+        }
         let operands = problems.iter().filter_map(|p| match *p {
             Problem::Operand(index, problem) => Some(self.operand(&selection, index, problem)),
             _ => None,
@@ -79,12 +84,24 @@ impl Explainer<'_> {
                     mnemonic,
                     "these modifiers do not go together".into(),
                 )
-                .with_help(syntax(form)),
+                .with_help(self.syntax(form)),
         }
     }
 
     fn error(&self, code: Code, span: Span, message: String) -> Diagnostic {
         Diagnostic::error(code, span, message)
+    }
+
+    fn syntax(&self, form: &Form) -> String {
+        let instruction = ptx_isa::find_instruction(self.request.opcode, self.request.modifiers);
+        let name = instruction.map_or(self.request.opcode.text(), |i| i.name());
+        let syntax = form.syntax();
+        let blank = if syntax.starts_with(['.', '{']) || syntax.is_empty() {
+            ""
+        } else {
+            " "
+        };
+        format!("the form is `{name}{blank}{syntax}`")
     }
 
     fn wrong_modifier(&self, form: &'static Form, index: usize) -> Diagnostic {
@@ -115,7 +132,7 @@ impl Explainer<'_> {
             .map(|m| m.text())
             .collect();
         let help = if alike.is_empty() || accepted {
-            syntax(form)
+            self.syntax(form)
         } else {
             format!("in its place: {}", list(&alike))
         };
@@ -125,6 +142,23 @@ impl Explainer<'_> {
             message,
         )
         .with_help(help)
+    }
+
+    fn without_effect(&self, index: usize) -> Diagnostic {
+        let span = self.layout.modifiers.get(index).copied();
+        let text = self.request.modifiers.get(index).map_or("", |m| m.text());
+        let before = self.request.modifiers.get(..index).unwrap_or_default();
+        let why = if before.iter().any(|m| m.text() == text) {
+            "stands twice"
+        } else {
+            "has no effect"
+        };
+        Diagnostic::warning(
+            Code::IgnoredModifier,
+            span.unwrap_or(self.layout.mnemonic),
+            format!("`{text}` {why} in `{}`", self.name()),
+        )
+        .with_help(format!("leave `{text}` out"))
     }
 
     fn missing_modifier(&self, form: &'static Form, index: usize) -> Diagnostic {
@@ -139,7 +173,7 @@ impl Explainer<'_> {
             end,
             format!("`{}` lacks a modifier: {}", self.name(), list(&words)),
         )
-        .with_help(syntax(form))
+        .with_help(self.syntax(form))
     }
 
     fn operand(
@@ -168,7 +202,9 @@ impl Explainer<'_> {
             ),
             OperandProblem::Length(length) => (
                 Code::VectorLength,
-                if length == 1 {
+                if length == 1 && operand.is_some_and(|o| o.marks.contains(Marks::BRACED)) {
+                    format!("operand `{name}` of `{op}` is one value in braces")
+                } else if length == 1 {
                     format!("operand `{name}` of `{op}` is one value, no vector")
                 } else {
                     format!("operand `{name}` of `{op}` is a vector of {length} elements")
@@ -234,7 +270,7 @@ impl Explainer<'_> {
         };
         let help = match (code, ty) {
             (Code::OperandType, Some(ty)) => format!("the operand is of type {ty}"),
-            _ => syntax(selection.form),
+            _ => self.syntax(selection.form),
         };
         self.error(code, here, message).with_help(help)
     }
@@ -292,7 +328,7 @@ impl Explainer<'_> {
                     span.unwrap_or(mnemonic),
                     format!("`{op}` takes {wanted} operands, {found} are written"),
                 )
-                .with_help(syntax(form))
+                .with_help(self.syntax(form))
             }
             Problem::Table(table) => self
                 .error(
@@ -300,14 +336,14 @@ impl Explainer<'_> {
                     self.columns(selection, table).unwrap_or(mnemonic),
                     format!("these modifiers of `{op}` do not go together"),
                 )
-                .with_help(syntax(form)),
+                .with_help(self.syntax(form)),
             Problem::Floor(floors) => self.floor(floors),
             Problem::Until(floors) => self.until(floors),
             Problem::Rule(rule) => {
                 let _ = rule;
                 let message = format!("what stands in `{op}` does not go together");
                 self.error(Code::Combination, mnemonic, message)
-                    .with_help(syntax(form))
+                    .with_help(self.syntax(form))
             }
             _ => self
                 .error(
@@ -315,7 +351,7 @@ impl Explainer<'_> {
                     mnemonic,
                     format!("`{op}` is not possible so"),
                 )
-                .with_help(syntax(form)),
+                .with_help(self.syntax(form)),
         }
     }
 
@@ -362,10 +398,6 @@ fn floor_text(floor: &Floor) -> String {
     } else {
         format!("PTX {} and {}", floor.version, floor.text)
     }
-}
-
-fn syntax(form: &Form) -> String {
-    format!("the form is `{}`", form.syntax())
 }
 
 fn alternatives(slot: &'static Slot) -> Vec<&'static str> {

@@ -22,9 +22,11 @@ impl ShapeKey {
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.packed = 0;
-        self.len = 0;
+    /// Begins anew with the bytes of a word.
+    #[inline]
+    pub(super) fn start(&mut self, bytes: u64, len: u8) {
+        self.packed = bytes.into();
+        self.len = len;
         self.rest.clear();
     }
 
@@ -36,6 +38,12 @@ impl ShapeKey {
         } else {
             self.rest.push(byte);
         }
+    }
+
+    /// The whole key, if it is that short.
+    #[inline]
+    pub fn short(&self) -> Option<u128> {
+        self.rest.is_empty().then_some(self.packed)
     }
 
     pub(super) fn bytes(&self) -> impl Iterator<Item = u8> + '_ {

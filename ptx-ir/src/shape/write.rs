@@ -3,7 +3,7 @@
 use super::types::{UNKNOWN, VECTOR, vector_register};
 use super::{BodyTypes, Named, ShapeKey, SymbolTypes, code};
 use crate::constant::ConstKind;
-use crate::{AddressForm, Body, InstId, Operand, OperandRef, RegId};
+use crate::{Address, AddressForm, Body, InstId, Operand, OperandRef, RegId};
 
 /// Reads the shapes of the instructions of one body.
 #[derive(Copy, Clone, Debug)]
@@ -33,13 +33,47 @@ impl<'m> Shapes<'m> {
     /// operand is unknown.
     #[inline]
     pub fn write(&self, inst: InstId, values: bool, key: &mut ShapeKey) -> bool {
-        key.clear();
-        key.push(self.types.in_entry().into());
-        let mut operands = self.body.operands(inst).iter();
-        operands.all(|&operand| match operand {
-            Operand::Reg(id) => self.register(id, key).is_ok(),
-            _ => self.operand(operand, values, 0, key).is_ok(),
-        })
+        let operands = self.body.operands(inst);
+        // Most instructions have a few registers, small numbers and an address in a register: these are gathered in
+        // one word.
+        let mut word = u64::from(self.types.in_entry());
+        let (mut bits, mut done) = (8, 0);
+        for &operand in operands {
+            let (bytes, len) = match operand {
+                Operand::Reg(id) => (self.types.register_code(id).into(), 8),
+                Operand::Small(_) if !values => (code::INTEGER.into(), 8),
+                Operand::Address(id) => match self.body.pool.address(id) {
+                    Some(Address {
+                        base: Operand::Reg(base),
+                        form: AddressForm::Bracketed,
+                        offset: Operand::Absent | Operand::Small(_),
+                    }) => {
+                        let base = u32::from(self.types.register_code(*base));
+                        let whole = u32::from_le_bytes([code::BRACKET, 0, code::END, 0]);
+                        if base > u32::from(code::INTEGER) {
+                            break;
+                        }
+                        (whole | base << 8, 24)
+                    }
+                    _ => break,
+                },
+                _ => break,
+            };
+            if bits + len > u64::BITS || len == 8 && bytes > u32::from(code::INTEGER) {
+                break;
+            }
+            word |= u64::from(bytes) << bits;
+            bits += len;
+            done += 1;
+        }
+        key.start(word, (bits / 8) as u8);
+        let rest = operands.get(done..).unwrap_or_default();
+        rest.is_empty() || self.write_rest(rest, values, key)
+    }
+
+    fn write_rest(&self, operands: &[Operand], values: bool, key: &mut ShapeKey) -> bool {
+        let mut operands = operands.iter();
+        operands.all(|&operand| self.operand(operand, values, 0, key).is_ok())
     }
 
     #[inline]
