@@ -78,7 +78,13 @@ impl Element<'_> {
     /// Whether a register may be an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::Both);
-        value && self.expected.takes_element(ty, self.has(Marks::WIDEN))
+        let widen = self.has(Marks::WIDEN);
+        value
+            && if self.has(Marks::EXACT) {
+                self.expected.takes_register(ty, widen)
+            } else {
+                self.expected.takes_element(ty, widen)
+            }
     }
 
     /// One register without braces where a vector of one would do: `_` is no such register.
@@ -224,6 +230,15 @@ impl Element<'_> {
                     Ok(())
                 } else {
                     Err(OperandProblem::Type)
+                }
+            }
+            // A special register is a symbol as good as any, unless it is a vector or the space has to be known.
+            Shape::Special(register) if opaque.is_none() && !register.is_vector() => {
+                let known = matches!(self.spaces, SpaceRule::Words(_, false));
+                if register.scalar_type() == ScalarType::Pred || known {
+                    Err(OperandProblem::Kind)
+                } else {
+                    Ok(())
                 }
             }
             Shape::Variable(space, ty) => {

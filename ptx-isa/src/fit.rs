@@ -31,10 +31,11 @@ impl Expected {
                 return slot_type(slot).map_or(Self::Any, |ty| Self::Width(ty.bits()));
             }
             TypeExpr::Wide(slot) => slot_type(slot).and_then(|ty| like(ty.kind(), ty.bits() * 2)),
-            TypeExpr::Hold(slot) => match slot_type(slot) {
-                Some(ty) if ty.bits() < 32 => Some(ScalarType::B32),
-                ty => ty,
-            },
+            TypeExpr::Hold(slot) => slot_type(slot).map(|ty| match ty.bits() {
+                ..32 if ty.is_integer() => ScalarType::U32,
+                ..32 => pair(ty).unwrap_or(ScalarType::B32),
+                _ => ty,
+            }),
         };
         ty.map_or(Self::Any, Self::Type)
     }
@@ -88,10 +89,27 @@ impl Expected {
             }
     }
 
-    /// Whether an element of a vector may be of the type: integers count as bits there.
+    /// Whether an element of a vector may be of the type: integers count as bits there, where the operand is of a type
+    /// that registers are declared with and that is not packed.
     pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
+        let simple = match self {
+            Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
+            _ => true,
+        };
         let as_bits = register.is_integer() && Some(register.bits()) == self.bits();
-        as_bits || self.takes_register(register, widen)
+        simple && as_bits || self.takes_register(register, widen)
+    }
+
+    /// Whether a vector of nothing but such constants may stand for the operand where its elements have to be of the
+    /// type itself: there a constant has a width.
+    pub(crate) fn takes_alone(self, integer: bool, single: bool) -> bool {
+        let Self::Type(ty) = self else { return false };
+        match ty.bits() {
+            64 => true,
+            32 if integer => ty.is_integer(),
+            32 => single && matches!(ty, ScalarType::B32 | ScalarType::F32),
+            _ => false,
+        }
     }
 
     /// Whether an integer constant may stand for the operand.
@@ -129,6 +147,12 @@ impl fmt::Display for Expected {
             Self::Width(bits) => write!(f, "any of {bits} bits"),
         }
     }
+}
+
+/// The type of two of them in 32 bits.
+fn pair(ty: ScalarType) -> Option<ScalarType> {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
 }
 
 /// The type of a kind and a width that registers may be declared with.

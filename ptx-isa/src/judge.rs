@@ -5,7 +5,8 @@ use crate::element::{Element, SpaceRule, takes_constants};
 use crate::fit::Expected;
 use crate::{
     Access, Cell, Context, Form, Length, Marks, Operand, OperandProblem, OperandTest, Problem,
-    Problems, Role, RuleKind, Shape, SlotAssignment, Spaces, StateSpace, Table, TokenSet, Written,
+    Problems, Role, RuleKind, ScalarType, Shape, SlotAssignment, Spaces, StateSpace, Table,
+    TokenSet, Written,
 };
 
 /// A form with what fills its slots and its operands.
@@ -234,22 +235,7 @@ impl<'a> Judge<'a, '_> {
                     return Err(OperandProblem::Sink);
                 }
                 alike(elements)?;
-                let reads = takes_constants(operand);
-                let register = |float: bool| {
-                    let among = |e: &Written<'_>| match e.shape {
-                        Shape::Register(ty) => ty.is_float() == float,
-                        _ => false,
-                    };
-                    elements.iter().any(among)
-                };
-                let (floats, others) = (register(true), register(false));
-                elements.iter().try_for_each(|e| match e.shape {
-                    // The type of a constant among registers is theirs.
-                    Shape::Integer(_) if reads && others && !floats => Ok(()),
-                    Shape::Float | Shape::Single if reads && (floats || others) => Ok(()),
-                    Shape::Register(ty) if element.takes_element(ty) => Ok(()),
-                    _ => element.check(e),
-                })
+                self.elements(operand, &element, elements)
             }
             Shape::RegisterVector(ty, count) => {
                 if !fits(count.into()) {
@@ -273,6 +259,54 @@ impl<'a> Judge<'a, '_> {
             _ if scalar_too || longer && length == 1 => element.check_scalar(written),
             _ => Err(OperandProblem::Length(length)),
         }
+    }
+
+    /// What is wrong with the elements of a vector that is as long as it has to be.
+    fn elements(
+        &self,
+        operand: &Operand,
+        element: &Element<'_>,
+        elements: &[Written<'a>],
+    ) -> Result<(), OperandProblem> {
+        let reads = takes_constants(operand);
+        let any = |which: &dyn Fn(ScalarType) -> bool| {
+            elements
+                .iter()
+                .any(|e| matches!(e.shape, Shape::Register(ty) if which(ty)))
+        };
+        let floats = any(&|ty| ty.is_float());
+        let others = any(&|ty| !ty.is_float());
+        let alone = operand.marks.contains(Marks::EXACT) && !floats && !others;
+        let only = |ty: ScalarType| !any(&|t| t != ty && t != ScalarType::Pred);
+        elements.iter().try_for_each(|e| match e.shape {
+            Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => {
+                let (integer, single) = (
+                    matches!(e.shape, Shape::Integer(_)),
+                    e.shape == Shape::Single,
+                );
+                if element.expected.takes_alone(integer, single) {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Constant)
+                }
+            }
+            // The type of a constant among registers is theirs.
+            Shape::Integer(_) if reads && others && !floats => Ok(()),
+            Shape::Float | Shape::Single if reads && (floats || others) => Ok(()),
+            // A special register is 32 bits of anything here, also of a result.
+            Shape::Special(register)
+                if register.scalar_type().bits() == 32
+                    && any(&|ty| ty.bits() == 32)
+                    && operand.role != Role::Sreg =>
+            {
+                Ok(())
+            }
+            // And so is a predicate, of bits.
+            Shape::Register(ScalarType::Pred) if others && only(ScalarType::B32) => Ok(()),
+            Shape::Register(ty) if element.takes_element(ty) => Ok(()),
+            Shape::Function | Shape::Kernel => Err(OperandProblem::Kind),
+            _ => element.check(e),
+        })
     }
 
     /// The state space an address must lie in: a word of a slot or a list.

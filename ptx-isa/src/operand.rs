@@ -46,7 +46,7 @@ pub enum TypeExpr {
     Bits(u8),
     /// Twice as wide as the type in a slot.
     Wide(u8),
-    /// The register that holds the packed or short type in a slot.
+    /// The register that holds the short type in a slot, in pairs.
     Hold(u8),
 }
 
@@ -186,6 +186,8 @@ marks! {
     INDEXED = 24;
     /// A predicate may stand for it: the assembler does not refuse it.
     LAX = 25;
+    /// The elements of the vector are of the type itself, not only as wide.
+    EXACT = 26;
 }
 
 impl Marks {

@@ -22,18 +22,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -105,18 +109,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(7))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -180,18 +188,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -246,18 +258,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -325,18 +341,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -437,18 +457,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -557,18 +581,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -611,18 +639,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -665,18 +697,22 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -1071,16 +1107,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1129,16 +1169,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1185,18 +1229,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1234,18 +1282,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1283,18 +1335,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1332,18 +1388,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1383,16 +1443,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1432,16 +1496,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(10))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1516,16 +1584,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1577,16 +1649,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1657,16 +1733,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1719,16 +1799,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -1777,16 +1861,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))

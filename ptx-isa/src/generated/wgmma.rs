@@ -22,7 +22,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -71,10 +72,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -119,7 +122,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -168,10 +172,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -216,7 +222,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -263,10 +270,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -310,7 +319,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -357,10 +367,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -404,7 +416,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -461,10 +474,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -518,7 +533,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -563,10 +579,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -608,7 +626,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -661,10 +680,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -713,7 +734,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -766,10 +788,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -818,7 +842,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -869,10 +894,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -920,7 +947,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -971,10 +999,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1022,7 +1052,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1083,10 +1114,12 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),

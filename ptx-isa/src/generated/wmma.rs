@@ -20,10 +20,11 @@ pub(crate) static FORMS: [Form; 19] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
@@ -280,10 +281,11 @@ pub(crate) static FORMS: [Form; 19] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
@@ -532,7 +534,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
@@ -634,7 +637,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -734,21 +738,25 @@ pub(crate) static FORMS: [Form; 19] = [
                     (Cond::Holds(5, TokenSet(110)), 4),
                     (Cond::Holds(5, TokenSet(119)), 8),
                 ]))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
                     (Cond::Holds(6, TokenSet(110)), 4),
                     (Cond::Holds(6, TokenSet(119)), 8),
-                ])),
+                ]))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
@@ -796,18 +804,22 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -867,16 +879,20 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -924,16 +940,20 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(8)),
+                .length(Length::Fixed(8))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -1000,18 +1020,22 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1051,18 +1075,22 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {

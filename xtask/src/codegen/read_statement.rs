@@ -39,6 +39,7 @@ const MARKS: &[&str] = &[
     "bytes",
     "indexed",
     "lax",
+    "exact",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
