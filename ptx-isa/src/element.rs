@@ -2,7 +2,7 @@
 
 use crate::fit::Expected;
 use crate::{
-    Access, LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape,
+    LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape,
     StateSpace, TypeExpr, TypeKind, Written,
 };
 
@@ -85,6 +85,16 @@ impl Element<'_> {
             } else {
                 self.expected.takes_element(ty, widen)
             }
+    }
+
+    /// A constant in a vector without registers.
+    pub(crate) fn alone(&self, constant: &Written<'_>) -> Result<(), OperandProblem> {
+        let integer = matches!(constant.shape, Shape::Integer(_));
+        if self.expected.takes_alone(integer, constant.shape == Shape::Single) {
+            Ok(())
+        } else {
+            Err(OperandProblem::Constant)
+        }
     }
 
     /// One register without braces where a vector of one would do: `_` is no such register.
@@ -248,9 +258,7 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
-                    None if is_opaque && self.operand.access != Access::None => {
-                        Err(OperandProblem::Kind)
-                    }
+                    None if is_opaque && self.has(Marks::PLAIN) => Err(OperandProblem::Kind),
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),
                     _ => Ok(()),
                 }

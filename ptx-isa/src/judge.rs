@@ -6,7 +6,7 @@ use crate::fit::Expected;
 use crate::{
     Access, Cell, Context, Form, Length, Marks, Operand, OperandProblem, OperandTest, Problem,
     Problems, Role, RuleKind, ScalarType, Shape, SlotAssignment, Spaces, StateSpace, Table,
-    TokenSet, Written,
+    TokenSet, TypeKind, Written,
 };
 
 /// A form with what fills its slots and its operands.
@@ -256,6 +256,11 @@ impl<'a> Judge<'a, '_> {
                 })
             }
             Shape::Sink if length > 1 => Err(OperandProblem::Shape),
+            Shape::Integer(_) | Shape::Float | Shape::Single
+                if operand.marks.contains(Marks::EXACT) && takes_constants(operand) && longer =>
+            {
+                element.alone(written)
+            }
             _ if scalar_too || longer && length == 1 => element.check_scalar(written),
             _ => Err(OperandProblem::Length(length)),
         }
@@ -274,25 +279,16 @@ impl<'a> Judge<'a, '_> {
                 .iter()
                 .any(|e| matches!(e.shape, Shape::Register(ty) if which(ty)))
         };
-        let floats = any(&|ty| ty.is_float());
-        let others = any(&|ty| !ty.is_float());
-        let alone = operand.marks.contains(Marks::EXACT) && !floats && !others;
-        let only = |ty: ScalarType| !any(&|t| t != ty && t != ScalarType::Pred);
+        let bits = any(&|ty| ty.kind() == TypeKind::Bits);
+        let alone = operand.marks.contains(Marks::EXACT) && !any(&|_| true);
         elements.iter().try_for_each(|e| match e.shape {
-            Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => {
-                let (integer, single) = (
-                    matches!(e.shape, Shape::Integer(_)),
-                    e.shape == Shape::Single,
-                );
-                if element.expected.takes_alone(integer, single) {
-                    Ok(())
-                } else {
-                    Err(OperandProblem::Constant)
-                }
-            }
+            _ if e.lanes.is_some() => Err(OperandProblem::Lanes),
+            // Nothing holds four short numbers among others.
+            Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
+            Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),
             // The type of a constant among registers is theirs.
-            Shape::Integer(_) if reads && others && !floats => Ok(()),
-            Shape::Float | Shape::Single if reads && (floats || others) => Ok(()),
+            Shape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),
+            Shape::Float | Shape::Single if reads && (bits || any(&ScalarType::is_float)) => Ok(()),
             // A special register is 32 bits of anything here, also of a result.
             Shape::Special(register)
                 if register.scalar_type().bits() == 32
@@ -301,8 +297,9 @@ impl<'a> Judge<'a, '_> {
             {
                 Ok(())
             }
-            // And so is a predicate, of bits.
-            Shape::Register(ScalarType::Pred) if others && only(ScalarType::B32) => Ok(()),
+            // And so is a predicate, among bits; what stands among bits is bits.
+            Shape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
+            Shape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
             Shape::Register(ty) if element.takes_element(ty) => Ok(()),
             Shape::Function | Shape::Kernel => Err(OperandProblem::Kind),
             _ => element.check(e),
@@ -339,21 +336,27 @@ fn columns(shape: crate::Modifier) -> Option<u16> {
     rest.get(..end)?.parse().ok()
 }
 
-/// The elements of a vector are of one width, and not of integers and floating point both.
+/// Bits as wide as a type.
+fn as_bits(ty: ScalarType) -> ScalarType {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
+        .unwrap_or(ty)
+}
+
+/// The elements of a vector are of one width, and not of integers and floating point both; a predicate may stand among
+/// bits.
 fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
-    let mut width = None;
-    let (mut integers, mut floats) = (false, false);
-    for element in elements {
-        let Shape::Register(ty) = element.shape else {
-            continue;
-        };
-        if *width.get_or_insert(ty.bits()) != ty.bits() {
-            return Err(OperandProblem::Type);
-        }
-        integers |= ty.is_integer();
-        floats |= ty.is_float();
-    }
-    if integers && floats {
+    let registers = || {
+        elements.iter().filter_map(|e| match e.shape {
+            Shape::Register(ty) => Some(ty),
+            _ => None,
+        })
+    };
+    let among_bits = registers().all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
+    let width = registers().next().map(ScalarType::bits);
+    let one_width = registers().all(|ty| Some(ty.bits()) == width);
+    let mixed = registers().any(ScalarType::is_integer) && registers().any(ScalarType::is_float);
+    if mixed || !one_width && !among_bits {
         Err(OperandProblem::Type)
     } else {
         Ok(())

@@ -188,6 +188,8 @@ marks! {
     LAX = 25;
     /// The elements of the vector are of the type itself, not only as wide.
     EXACT = 26;
+    /// The address is not that of a handle.
+    PLAIN = 27;
 }
 
 impl Marks {

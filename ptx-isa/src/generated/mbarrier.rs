@@ -21,6 +21,7 @@ pub(crate) static FORMS: [Form; 19] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -56,6 +57,7 @@ pub(crate) static FORMS: [Form; 19] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
+            .mark(Marks::PLAIN)
             .access(Access::Update)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
             .align(8)],
@@ -88,6 +90,7 @@ pub(crate) static FORMS: [Form; 19] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -124,6 +127,7 @@ pub(crate) static FORMS: [Form; 19] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -163,6 +167,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -253,6 +258,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -343,6 +349,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -404,6 +411,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -450,6 +458,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -496,6 +505,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -579,6 +589,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -662,6 +673,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -716,6 +728,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -762,6 +775,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -807,6 +821,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -873,6 +888,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -944,6 +960,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -1000,6 +1017,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),

@@ -362,17 +362,21 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[],
         tables: &[Table {
@@ -478,17 +482,21 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[],
         tables: &[Table {
@@ -1124,7 +1132,9 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[Rule {
@@ -1186,7 +1196,9 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[Rule {
@@ -1248,7 +1260,9 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
@@ -1301,8 +1315,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
@@ -1354,7 +1370,9 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
@@ -1407,8 +1425,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
@@ -1460,8 +1480,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
@@ -1513,8 +1535,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[],
         tables: &[Table {
@@ -1601,24 +1625,30 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1666,24 +1696,30 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[
             Rule {
@@ -1750,24 +1786,30 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1816,8 +1858,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1878,8 +1922,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(

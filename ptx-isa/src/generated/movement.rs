@@ -339,6 +339,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -494,6 +495,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -671,6 +673,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
@@ -823,6 +826,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1021,6 +1025,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1218,6 +1223,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(3)),
         ],
@@ -1309,6 +1315,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1395,6 +1402,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
@@ -1505,6 +1513,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
         ],
@@ -1548,6 +1557,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -1697,6 +1707,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -1866,6 +1877,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2011,6 +2023,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2201,6 +2214,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2391,6 +2405,7 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use)

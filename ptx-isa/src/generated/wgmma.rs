@@ -23,7 +23,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -32,6 +33,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -73,7 +75,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -83,6 +86,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -123,7 +127,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -132,6 +137,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -173,7 +179,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -183,6 +190,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -223,7 +231,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -232,6 +241,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -271,7 +281,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -281,6 +292,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -320,7 +332,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -329,6 +342,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -368,7 +382,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -378,6 +393,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -417,7 +433,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -426,6 +443,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -475,7 +493,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -485,6 +504,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -534,7 +554,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -543,6 +564,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -580,7 +602,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -590,6 +613,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -627,7 +651,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -636,10 +661,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -681,7 +710,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -691,10 +721,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -735,7 +769,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -744,10 +779,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -789,7 +828,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -799,10 +839,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -843,7 +887,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -852,10 +897,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -895,7 +944,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -905,10 +955,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -948,7 +1002,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -957,10 +1012,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1000,7 +1059,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1010,10 +1070,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1053,7 +1117,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1062,10 +1127,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1115,7 +1184,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -1125,10 +1195,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[

@@ -40,6 +40,7 @@ const MARKS: &[&str] = &[
     "indexed",
     "lax",
     "exact",
+    "plain",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
