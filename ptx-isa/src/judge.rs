@@ -6,7 +6,7 @@ use crate::fit::Expected;
 use crate::{
     Access, Cell, Context, Form, Length, Marks, Operand, OperandProblem, OperandTest, Problem,
     Problems, Role, RuleKind, ScalarType, Shape, SlotAssignment, Spaces, StateSpace, Table,
-    TokenSet, TypeKind, Written,
+    TokenSet, TypeKind, Within, Written,
 };
 
 /// A form with what fills its slots and its operands.
@@ -205,6 +205,14 @@ impl<'a> Judge<'a, '_> {
         };
         if bound.outer.unified && !(operand.marks.contains(Marks::UNIFIED) && global) {
             return Err(OperandProblem::Unified);
+        }
+        let constant = matches!(
+            written.shape,
+            Shape::Integer(_) | Shape::Float | Shape::Single
+        );
+        // A constant without braces is no second part of an address.
+        if constant && matches!(operand.within, Within::Bracket(1..)) {
+            return Err(OperandProblem::Shape);
         }
         let expected = Expected::of(operand.ty, self.assignment, self.form);
         let element = Element {

@@ -732,7 +732,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -832,7 +833,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -934,7 +936,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
@@ -1007,7 +1010,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read),
@@ -1061,7 +1065,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))

@@ -207,7 +207,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(105),
+        accepted: TokenSet(104),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -282,7 +282,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(107),
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -336,7 +336,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -364,7 +364,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(109),
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -432,7 +432,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -460,7 +460,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(111),
+        accepted: TokenSet(110),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -469,7 +469,9 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -549,7 +551,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(113),
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -558,7 +560,9 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -638,7 +642,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(115),
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -647,7 +651,9 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -727,7 +733,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(117),
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -736,7 +742,9 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -816,7 +824,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(120),
+        accepted: TokenSet(119),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -890,7 +898,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(123),
+        accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -902,7 +910,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6)),
+                .length(Length::Slot(6))
+                .mark(Marks::EXACT),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -964,7 +973,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(125),
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -976,7 +985,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6)),
+                .length(Length::Slot(6))
+                .mark(Marks::EXACT),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1038,7 +1048,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(127),
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1145,13 +1155,15 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(128),
+        accepted: TokenSet(127),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1229,13 +1241,15 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(129),
+        accepted: TokenSet(128),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1313,13 +1327,15 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(130),
+        accepted: TokenSet(129),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1397,13 +1413,15 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(131),
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1481,7 +1499,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(132),
+        accepted: TokenSet(131),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1549,7 +1567,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(133),
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1557,7 +1575,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6)),
+                .length(Length::Slot(6))
+                .mark(Marks::EXACT),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1617,7 +1636,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(134),
+        accepted: TokenSet(133),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1625,7 +1644,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6)),
+                .length(Length::Slot(6))
+                .mark(Marks::EXACT),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1685,7 +1705,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(136),
+        accepted: TokenSet(135),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1711,7 +1731,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(137),
+        accepted: TokenSet(136),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1737,7 +1757,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(138),
+        accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1763,7 +1783,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(139),
+        accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1789,7 +1809,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(142),
+        accepted: TokenSet(141),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1799,7 +1819,7 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(107))),
                 ptxas: false,
             },
             Rule {

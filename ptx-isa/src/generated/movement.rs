@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(427),
+        accepted: TokenSet(426),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(181)),
-                    Cond::Holds(1, TokenSet(428)),
+                    Cond::Holds(0, TokenSet(180)),
+                    Cond::Holds(1, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(430),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(432),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(434),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(317),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(436),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(438),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -225,7 +225,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(440),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -305,7 +305,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(443),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +328,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(448),
+        accepted: TokenSet(447),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,36 +350,36 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(448)),
+                    Cond::Holds(6, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(450)),
                 ])),
                 ptxas: false,
             },
@@ -417,7 +417,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -445,14 +445,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -460,8 +460,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -484,7 +484,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(457),
+        accepted: TokenSet(456),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -506,31 +506,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(448)),
+                    Cond::Holds(7, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -543,14 +543,14 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(450)),
                 ])),
                 ptxas: false,
             },
@@ -588,7 +588,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -616,14 +616,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -638,8 +638,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -662,7 +662,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(459),
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -680,37 +680,37 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(449)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(448)),
+                    Cond::Holds(4, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(448)), Cond::Holds(4, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(180)), Cond::Holds(4, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(106)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(105)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(450)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(459))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(450)),
                 ])),
                 ptxas: false,
             },
@@ -734,7 +734,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -755,14 +755,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -770,8 +770,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(448)), Cond::Holds(4, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(180)), Cond::Holds(4, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -783,7 +783,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(460)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -815,7 +815,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(462),
+        accepted: TokenSet(461),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -837,31 +837,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(448)),
+                    Cond::Holds(8, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -874,18 +874,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(462))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(450)),
                 ])),
                 ptxas: false,
             },
@@ -916,7 +916,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -951,21 +951,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(452)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -980,8 +980,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1014,7 +1014,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1036,31 +1036,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(448)),
+                    Cond::Holds(8, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1073,18 +1073,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(462))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(450)),
                 ])),
                 ptxas: false,
             },
@@ -1115,7 +1115,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1150,21 +1150,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(452)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1179,8 +1179,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1213,7 +1213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1230,13 +1230,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(448)),
+                    Cond::Holds(5, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1252,7 +1252,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1260,12 +1260,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -1273,7 +1277,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(105)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1305,7 +1309,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(468),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1326,13 +1330,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(448)),
+                    Cond::Holds(6, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1348,7 +1352,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1362,7 +1366,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1370,8 +1374,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1392,7 +1396,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1413,21 +1417,21 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(448)),
+                    Cond::Holds(7, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1452,7 +1456,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(451)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1466,7 +1470,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1481,8 +1485,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1503,7 +1507,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1519,7 +1523,7 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(106)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(105)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1528,15 +1532,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(106)),
+                    Cond::Holds(2, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(181)),
-                    Cond::Holds(2, TokenSet(428)),
+                    Cond::Holds(1, TokenSet(180)),
+                    Cond::Holds(2, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
@@ -1552,7 +1556,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(473),
+        accepted: TokenSet(472),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1573,18 +1577,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(448)),
+                    Cond::Holds(5, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -1592,8 +1596,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1603,11 +1607,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(473)))),
                 ptxas: false,
             },
             Rule {
@@ -1658,14 +1662,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1673,8 +1677,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1682,7 +1686,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1702,7 +1706,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(475),
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1723,18 +1727,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(448)),
+                    Cond::Holds(6, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -1742,8 +1746,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1753,15 +1757,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1769,7 +1773,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -1821,14 +1825,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1843,8 +1847,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1852,7 +1856,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1872,7 +1876,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1889,18 +1893,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(449)),
-                    Cond::Holds(3, TokenSet(428)),
+                    Cond::Holds(2, TokenSet(448)),
+                    Cond::Holds(3, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -1908,8 +1912,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1919,11 +1923,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(106)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(105)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(476))),
                 ptxas: false,
             },
             Rule {
@@ -1953,14 +1957,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1968,8 +1972,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1977,7 +1981,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1988,7 +1992,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(460)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2018,7 +2022,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(478),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2039,18 +2043,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(448)),
+                    Cond::Holds(7, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -2058,8 +2062,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2069,15 +2073,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2085,12 +2089,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -2141,21 +2145,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2170,8 +2174,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2179,7 +2183,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2209,7 +2213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(480),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2230,18 +2234,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(448)),
+                    Cond::Holds(7, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
                 ),
                 ptxas: false,
             },
@@ -2249,8 +2253,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2260,15 +2264,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2276,12 +2280,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -2332,21 +2336,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2361,8 +2365,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2370,7 +2374,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2400,7 +2404,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2417,8 +2421,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(448)),
+                    Cond::Holds(5, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
@@ -2426,8 +2430,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2437,7 +2441,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2453,7 +2457,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(105)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2461,12 +2465,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -2474,7 +2482,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(105)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2504,7 +2512,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(483),
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2520,13 +2528,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(180)),
+                    Cond::Holds(4, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(105))])),
                 ptxas: false,
             },
             Rule {
@@ -2535,7 +2543,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(105)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2559,7 +2567,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(483),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2575,13 +2583,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(180)),
+                    Cond::Holds(4, TokenSet(427)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(105))])),
                 ptxas: false,
             },
             Rule {
@@ -2590,7 +2598,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(105)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2614,7 +2622,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(486),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2628,7 +2636,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(107))),
                 ptxas: false,
             },
             Rule {
@@ -2647,7 +2655,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2679,7 +2687,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(488),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2705,7 +2713,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(488),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2731,8 +2739,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(491),
-        ignored: TokenSet(492),
+        accepted: TokenSet(490),
+        ignored: TokenSet(491),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2765,7 +2773,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(492)),
                 ])),
                 ptxas: false,
             },
@@ -2781,8 +2789,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 284, 285],
-        accepted: TokenSet(494),
-        ignored: TokenSet(492),
+        accepted: TokenSet(493),
+        ignored: TokenSet(491),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2807,7 +2815,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(493)),
+                    Cond::Holds(3, TokenSet(492)),
                 ])),
                 ptxas: false,
             },
@@ -2823,8 +2831,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(498),
-        ignored: TokenSet(492),
+        accepted: TokenSet(497),
+        ignored: TokenSet(491),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2847,22 +2855,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(195)),
+                    Cond::Holds(6, TokenSet(194)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(268))]),
+                    Cond::Holds(4, TokenSet(498)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(267))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
+                    Cond::Holds(4, TokenSet(499)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(500))]),
                 ),
                 ptxas: false,
             },
@@ -2872,14 +2880,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(498)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(501)),
+                    Cond::Holds(6, TokenSet(500)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2893,22 +2901,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2924,8 +2932,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(507),
-        ignored: TokenSet(492),
+        accepted: TokenSet(506),
+        ignored: TokenSet(491),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2940,22 +2948,22 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(195)),
+                    Cond::Holds(5, TokenSet(194)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(268))]),
+                    Cond::Holds(3, TokenSet(498)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(267))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
+                    Cond::Holds(3, TokenSet(499)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(500))]),
                 ),
                 ptxas: false,
             },
@@ -2965,14 +2973,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(498)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(501)),
+                    Cond::Holds(5, TokenSet(500)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2986,22 +2994,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3017,7 +3025,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 285],
-        accepted: TokenSet(508),
+        accepted: TokenSet(507),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3052,7 +3060,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 285],
-        accepted: TokenSet(509),
+        accepted: TokenSet(508),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3077,7 +3085,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(510),
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3104,7 +3112,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(501)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3118,22 +3126,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3149,7 +3157,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 266, 289],
-        accepted: TokenSet(511),
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3168,7 +3176,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(501)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3182,22 +3190,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3213,7 +3221,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(512),
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3247,7 +3255,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(492)),
                 ])),
                 ptxas: false,
             },
@@ -3263,7 +3271,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(514),
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3291,7 +3299,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(119)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(118)))]),
                 ),
                 ptxas: false,
             },
@@ -3301,22 +3309,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3332,7 +3340,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[294, 295],
-        accepted: TokenSet(519),
+        accepted: TokenSet(518),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3350,7 +3358,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 296],
-        accepted: TokenSet(521),
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3374,7 +3382,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[296],
-        accepted: TokenSet(520),
+        accepted: TokenSet(519),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3399,7 +3407,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(524),
+        accepted: TokenSet(523),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3425,7 +3433,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[299],
-        accepted: TokenSet(525),
+        accepted: TokenSet(524),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3444,7 +3452,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 300],
-        accepted: TokenSet(527),
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3465,7 +3473,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 301],
-        accepted: TokenSet(528),
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3486,7 +3494,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 302, 303, 41],
-        accepted: TokenSet(531),
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3511,7 +3519,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[302, 303, 41],
-        accepted: TokenSet(532),
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3534,7 +3542,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(533),
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3555,7 +3563,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(535),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3570,14 +3578,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(535)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3598,7 +3606,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(452)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3615,7 +3623,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(535),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3630,14 +3638,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(535)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3658,7 +3666,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(452)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3675,7 +3683,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3688,14 +3696,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(535)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3716,7 +3724,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(452)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3733,7 +3741,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3746,14 +3754,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(535)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3774,7 +3782,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(452)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3791,7 +3799,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3804,14 +3812,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(535)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3832,7 +3840,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(452)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3849,7 +3857,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(542),
+        accepted: TokenSet(541),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3869,8 +3877,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(542)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3879,9 +3887,9 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3890,8 +3898,19 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(546)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
@@ -3901,31 +3920,20 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(548)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
-                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3934,8 +3942,19 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(553)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(197)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -3945,52 +3964,41 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
-                        Cell::Words(TokenSet(555)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(539)),
                         Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
-                        Cell::Absent,
+                        Cell::Words(TokenSet(539)),
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Any,
+                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(118)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
-                        Cell::Any,
-                        Cell::Any,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(119)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(539)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -3998,11 +4006,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(539)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(292)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4012,8 +4020,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4023,8 +4031,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(118)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4045,8 +4053,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4056,8 +4064,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4068,7 +4076,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4079,7 +4087,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(118)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4089,8 +4097,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4098,10 +4106,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(186)),
+                        Cell::Words(TokenSet(185)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4111,8 +4119,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(555)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4122,8 +4130,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4140,7 +4148,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[133, 307, 308],
-        accepted: TokenSet(557),
+        accepted: TokenSet(556),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4158,25 +4166,34 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(542)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(546)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
@@ -4184,35 +4201,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(548)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
-                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(553)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(197)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -4220,18 +4237,9 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
-                        Cell::Words(TokenSet(555)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(492)),
+                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4248,7 +4256,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(558),
+        accepted: TokenSet(557),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4267,8 +4275,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(542)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4277,8 +4285,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(542)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4288,7 +4296,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(542)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4297,8 +4305,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(291)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4307,8 +4315,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(118)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4317,7 +4325,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(109)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4327,7 +4335,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(118)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4337,8 +4345,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(118)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4347,8 +4355,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4357,8 +4365,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4367,8 +4375,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(555)),
+                        Cell::Words(TokenSet(113)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4385,7 +4393,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(560),
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4426,7 +4434,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(561),
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4463,7 +4471,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(563),
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4497,7 +4505,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(564),
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4527,7 +4535,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 62, 65],
-        accepted: TokenSet(565),
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4558,7 +4566,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4586,7 +4594,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 215, 240, 65],
-        accepted: TokenSet(568),
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4616,7 +4624,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(569),
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4646,7 +4654,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(571),
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4674,7 +4682,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(572),
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4703,7 +4711,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(573),
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4734,7 +4742,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 315],
-        accepted: TokenSet(574),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4765,7 +4773,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(576),
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4795,7 +4803,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(578),
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4823,7 +4831,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(579),
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4854,7 +4862,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 317],
-        accepted: TokenSet(580),
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4885,7 +4893,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(582),
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4915,7 +4923,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(584),
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4943,7 +4951,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(585),
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4974,7 +4982,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 320],
-        accepted: TokenSet(586),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5005,7 +5013,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(588),
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5035,7 +5043,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 65],
-        accepted: TokenSet(591),
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5063,7 +5071,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 62],
-        accepted: TokenSet(592),
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5092,7 +5100,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 62, 323],
-        accepted: TokenSet(593),
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5121,7 +5129,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(596),
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5157,7 +5165,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(598),
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5187,7 +5195,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(599),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5218,7 +5226,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(599),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5249,7 +5257,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 327, 328],
-        accepted: TokenSet(601),
+        accepted: TokenSet(600),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5277,7 +5285,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 329, 328, 330],
-        accepted: TokenSet(603),
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5300,7 +5308,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(604)),
+                    Cond::Holds(1, TokenSet(603)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5317,7 +5325,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(605),
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5341,7 +5349,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(605),
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5366,7 +5374,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(605),
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5389,7 +5397,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(605),
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

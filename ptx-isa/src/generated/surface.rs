@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[333, 334, 276, 335, 336],
-        accepted: TokenSet(610),
+        accepted: TokenSet(609),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(613)),
+                    Cond::Holds(0, TokenSet(612)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -63,7 +63,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[337, 278, 276, 338, 336],
-        accepted: TokenSet(615),
+        accepted: TokenSet(614),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -98,7 +98,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[339, 278, 276, 338, 336],
-        accepted: TokenSet(617),
+        accepted: TokenSet(616),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -107,8 +107,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -132,7 +132,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[337, 276, 38, 336],
-        accepted: TokenSet(618),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -167,7 +167,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: true,
         slots: &[340, 278, 276, 38, 336],
-        accepted: TokenSet(619),
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -179,8 +179,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -204,7 +204,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[341, 337, 342, 336],
-        accepted: TokenSet(622),
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -229,21 +229,21 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(145)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(229)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(228)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(32)),
+                    Cond::Holds(0, TokenSet(120)),
                     Cond::Not(&Cond::Holds(2, TokenSet(27))),
                 ),
                 ptxas: false,
@@ -260,7 +260,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[341, 337, 343, 336],
-        accepted: TokenSet(624),
+        accepted: TokenSet(623),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -284,8 +284,19 @@ pub(crate) static FORMS: [Form; 8] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(2, TokenSet(36))),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(624)),
+                    Cond::Holds(2, TokenSet(27)),
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(145)),
                     Cond::Holds(2, TokenSet(36)),
                 ),
                 ptxas: false,

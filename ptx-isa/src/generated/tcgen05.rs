@@ -153,17 +153,17 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(395))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -193,17 +193,17 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(395))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
@@ -228,17 +228,17 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(395))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
@@ -303,17 +303,17 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(395))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -386,12 +386,12 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -465,12 +465,12 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -543,12 +543,12 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -622,12 +622,12 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -701,17 +701,17 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(395))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -741,17 +741,17 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(395))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
@@ -776,17 +776,17 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(395))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
@@ -851,17 +851,17 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(395))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
@@ -911,7 +911,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47],
-        accepted: TokenSet(143),
+        accepted: TokenSet(142),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -945,7 +945,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ptxas: false,
         slots: &[345, 354, 355, 356, 357],
         accepted: TokenSet(655),
-        ignored: TokenSet(394),
+        ignored: TokenSet(393),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
@@ -1073,7 +1073,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -1165,7 +1165,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -1248,27 +1248,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(366)),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(361)),
+                    Cond::Holds(1, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(674))]),
+                    Cond::Holds(1, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1287,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1295,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1365,27 +1365,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(366)),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(361)),
+                    Cond::Holds(1, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(674))]),
+                    Cond::Holds(1, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1404,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1412,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1650,7 +1650,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -1745,7 +1745,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(349)),
                 ])),
                 ptxas: false,
             },
@@ -1831,27 +1831,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(366)),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(361)),
+                    Cond::Holds(2, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(674))]),
+                    Cond::Holds(2, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1870,14 +1870,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(353)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1885,9 +1885,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1958,27 +1958,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(366)),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(361)),
+                    Cond::Holds(2, TokenSet(353)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(674))]),
+                    Cond::Holds(2, TokenSet(362)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +1997,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(362)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(353)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2012,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(363)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),

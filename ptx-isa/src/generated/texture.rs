@@ -38,8 +38,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -51,9 +51,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -68,14 +68,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -94,6 +94,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -106,7 +120,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(615)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -134,7 +148,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(109)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -195,8 +209,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -208,9 +222,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -225,14 +239,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -251,6 +265,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -263,7 +291,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(615)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -350,8 +378,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -363,9 +391,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -380,14 +408,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -406,6 +434,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -418,7 +460,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(109)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -476,8 +518,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -489,9 +531,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -506,14 +548,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -530,6 +572,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -600,8 +656,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -617,9 +673,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -634,14 +690,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -660,6 +716,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -672,7 +742,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(109)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -693,6 +763,10 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -730,8 +804,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -747,9 +821,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -764,14 +838,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -788,6 +862,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -816,6 +904,10 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -858,8 +950,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -870,32 +962,34 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -910,14 +1004,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -936,6 +1030,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -948,7 +1056,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(109)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -969,6 +1077,10 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -1006,8 +1118,8 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(610)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
@@ -1018,32 +1130,34 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(610)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(611)), 2),
                     (Cond::Holds(0, TokenSet(698)), 1),
                     (Cond::Holds(0, TokenSet(699)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
@@ -1058,14 +1172,14 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(3, TokenSet(118)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(3, TokenSet(197)),
                 ),
                 ptxas: false,
             },
@@ -1082,6 +1196,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -1110,6 +1238,10 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -1150,7 +1282,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(612)), 4),
+                    (Cond::Holds(1, TokenSet(611)), 4),
                     (Cond::Holds(1, TokenSet(696)), 4),
                     (Cond::Holds(1, TokenSet(697)), 4),
                 ]))
@@ -1193,6 +1325,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(700)),
+                    Cond::Operand(3, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],

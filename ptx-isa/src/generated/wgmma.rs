@@ -454,8 +454,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(543)), Cond::Holds(6, TokenSet(550))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(550)), Cond::Holds(6, TokenSet(543))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -515,8 +515,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(543)), Cond::Holds(6, TokenSet(550))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(550)), Cond::Holds(6, TokenSet(543))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1145,8 +1145,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(543)), Cond::Holds(7, TokenSet(550))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(550)), Cond::Holds(7, TokenSet(543))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1213,8 +1213,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(543)), Cond::Holds(7, TokenSet(550))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(550)), Cond::Holds(7, TokenSet(543))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1245,7 +1245,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(142),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1272,7 +1272,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(142),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1299,7 +1299,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(142),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

@@ -44,7 +44,7 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -54,12 +54,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(113))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -69,12 +69,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(113))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -84,7 +84,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(113))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -305,7 +305,7 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -315,12 +315,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(113))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -330,12 +330,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(113))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(109))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -345,7 +345,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(113))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -555,62 +555,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(197))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -655,62 +655,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(109))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(197))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(118))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(197))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -735,8 +735,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(110)), 4),
-                    (Cond::Holds(5, TokenSet(119)), 8),
+                    (Cond::Holds(5, TokenSet(109)), 4),
+                    (Cond::Holds(5, TokenSet(118)), 8),
                 ]))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
@@ -753,8 +753,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(110)), 4),
-                    (Cond::Holds(6, TokenSet(119)), 8),
+                    (Cond::Holds(6, TokenSet(109)), 4),
+                    (Cond::Holds(6, TokenSet(118)), 8),
                 ]))
                 .mark(Marks::EXACT),
         ],
@@ -826,8 +826,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(550)), Cond::Holds(7, TokenSet(550))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(543)), Cond::Holds(7, TokenSet(543))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1099,7 +1099,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(386)),
+                    Cond::Holds(0, TokenSet(385)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
