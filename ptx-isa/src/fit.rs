@@ -45,6 +45,12 @@ impl Expected {
         matches!(self, Self::Any | Self::Type(ScalarType::Pred))
     }
 
+    /// Whether it is of half precision: one number, or two.
+    pub(crate) fn is_half(self) -> bool {
+        let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
+        matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
+    }
+
     /// The width in bits.
     pub fn bits(self) -> Option<u16> {
         match self {
@@ -66,7 +72,12 @@ impl Expected {
         if ty == ScalarType::Pred || register == ScalarType::Pred {
             return ty == register;
         }
-        let (ty_kind, register_kind) = (ty.kind(), register.kind());
+        let register_kind = match register.kind() {
+            // Four short numbers are bits to everything.
+            TypeKind::Packed if register.lanes() == 4 && !register.holds_integers() => TypeKind::Bits,
+            kind => kind,
+        };
+        let ty_kind = ty.kind();
         if register.bits() == ty.bits() {
             return ty == register
                 || ty_kind == TypeKind::Bits
@@ -77,7 +88,10 @@ impl Expected {
                     _ => false,
                 };
         }
+        // What no register is declared with has its own width, and so have pairs.
         widen
+            && ty.is_register_type()
+            && ty_kind != TypeKind::Packed
             && register.bits() > ty.bits()
             && match register_kind {
                 TypeKind::Bits => true,

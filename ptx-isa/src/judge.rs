@@ -210,9 +210,12 @@ impl<'a> Judge<'a, '_> {
             written.shape,
             Shape::Integer(_) | Shape::Float | Shape::Single
         );
-        // A constant without braces is no second part of an address.
-        if constant && matches!(operand.within, Within::Bracket(1..)) {
-            return Err(OperandProblem::Shape);
+        // The second part of an address is no constant without braces, the third has braces.
+        if let (Within::Bracket(1..), Shape::Bracket(parts)) = (operand.within, bound.outer.shape) {
+            let third = matches!(parts, [_, _, c] if core::ptr::eq(c, written));
+            if constant || third && !matches!(written.shape, Shape::Vector(_) | Shape::RegisterVector(..)) {
+                return Err(OperandProblem::Shape);
+            }
         }
         let expected = Expected::of(operand.ty, self.assignment, self.form);
         let element = Element {
@@ -288,9 +291,11 @@ impl<'a> Judge<'a, '_> {
                 .any(|e| matches!(e.shape, Shape::Register(ty) if which(ty)))
         };
         let bits = any(&|ty| ty.kind() == TypeKind::Bits);
-        let alone = operand.marks.contains(Marks::EXACT) && !any(&|_| true);
+        let exact = operand.marks.contains(Marks::EXACT) || element.expected.is_half();
+        let alone = exact && !any(&|_| true);
         elements.iter().try_for_each(|e| match e.shape {
-            _ if e.lanes.is_some() => Err(OperandProblem::Lanes),
+            // A selection is without effect on a whole register.
+            Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => Err(OperandProblem::Lanes),
             // Nothing holds four short numbers among others.
             Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
             Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),

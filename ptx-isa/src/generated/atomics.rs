@@ -181,6 +181,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(4, TokenSet(27)),
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -207,7 +214,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(104),
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -282,7 +289,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(106),
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -336,7 +343,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(107)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -364,7 +371,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(108),
+        accepted: TokenSet(110),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -432,7 +439,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(107)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -460,7 +467,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(110),
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -551,7 +558,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(112),
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -642,7 +649,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(114),
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -733,7 +740,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(116),
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -824,7 +831,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(119),
+        accepted: TokenSet(121),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -898,7 +905,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(122),
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -910,8 +917,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6))
-                .mark(Marks::EXACT),
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -973,7 +979,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(124),
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -985,8 +991,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6))
-                .mark(Marks::EXACT),
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1048,7 +1053,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(126),
+        accepted: TokenSet(128),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1155,7 +1160,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(127),
+        accepted: TokenSet(129),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1241,7 +1246,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(128),
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1327,7 +1332,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(129),
+        accepted: TokenSet(131),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1413,7 +1418,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(130),
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1499,7 +1504,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(131),
+        accepted: TokenSet(133),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1567,7 +1572,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(132),
+        accepted: TokenSet(134),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1575,8 +1580,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6))
-                .mark(Marks::EXACT),
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1636,7 +1640,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(133),
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1644,8 +1648,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Slot(6))
-                .mark(Marks::EXACT),
+                .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1705,7 +1708,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(135),
+        accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1731,7 +1734,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(136),
+        accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1757,7 +1760,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(137),
+        accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1783,7 +1786,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(138),
+        accepted: TokenSet(140),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
@@ -1809,7 +1812,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(141),
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1819,7 +1822,7 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(107))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {

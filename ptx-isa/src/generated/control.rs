@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -37,7 +37,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -63,7 +63,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -98,7 +98,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -140,7 +140,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -182,7 +182,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

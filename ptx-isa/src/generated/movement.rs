@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(426),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(180)),
-                    Cond::Holds(1, TokenSet(427)),
+                    Cond::Holds(0, TokenSet(182)),
+                    Cond::Holds(1, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(429),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(431),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(433),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(316),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(435),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(437),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -225,7 +225,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(105)),
+                    Cond::Holds(0, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(439),
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(440),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -305,7 +305,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(442),
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +328,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(447),
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,36 +350,36 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(448)),
-                    Cond::Holds(6, TokenSet(427)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(450)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -417,7 +417,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(4, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -445,14 +445,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(105)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -460,8 +460,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -484,7 +484,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(456),
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -506,31 +506,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(448)),
-                    Cond::Holds(7, TokenSet(427)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -543,14 +543,14 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(450)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -588,7 +588,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -616,14 +616,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(105)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -638,8 +638,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -662,7 +662,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(458),
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -680,37 +680,37 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(448)),
-                    Cond::Holds(4, TokenSet(427)),
+                    Cond::Holds(3, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(448)), Cond::Holds(4, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(180)), Cond::Holds(4, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(105)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(107)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(450)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(459))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(450)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -734,7 +734,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -755,14 +755,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(452)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(105)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -770,8 +770,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(448)), Cond::Holds(4, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(180)), Cond::Holds(4, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -783,7 +783,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -815,7 +815,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(461),
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -837,31 +837,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(448)),
-                    Cond::Holds(8, TokenSet(427)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -874,18 +874,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(462))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -916,7 +916,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -951,21 +951,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(452)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(105)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -980,8 +980,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1014,7 +1014,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(463),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1036,31 +1036,31 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(448)),
-                    Cond::Holds(8, TokenSet(427)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1073,18 +1073,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(450))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(462))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -1115,7 +1115,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1150,21 +1150,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(452)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(105)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1179,8 +1179,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(448)), Cond::Holds(8, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(180)), Cond::Holds(8, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1213,7 +1213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1230,13 +1230,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(448)),
-                    Cond::Holds(5, TokenSet(427)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1252,7 +1252,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1260,8 +1260,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1277,7 +1277,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1309,7 +1309,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(467),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1330,13 +1330,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(448)),
-                    Cond::Holds(6, TokenSet(427)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1352,7 +1352,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(4, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1366,7 +1366,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(105)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1374,8 +1374,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1396,7 +1396,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(468),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1417,21 +1417,21 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(448)),
-                    Cond::Holds(7, TokenSet(427)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1456,7 +1456,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1470,7 +1470,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(105)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1485,8 +1485,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1507,7 +1507,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1523,7 +1523,7 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(105)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(107)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1532,15 +1532,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(105)),
+                    Cond::Holds(2, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(180)),
-                    Cond::Holds(2, TokenSet(427)),
+                    Cond::Holds(1, TokenSet(182)),
+                    Cond::Holds(2, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1556,7 +1556,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(472),
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1577,18 +1577,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(448)),
-                    Cond::Holds(5, TokenSet(427)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1596,8 +1596,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1607,11 +1607,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(473)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
                 ptxas: false,
             },
             Rule {
@@ -1662,14 +1662,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1677,8 +1677,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1686,7 +1686,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1706,7 +1706,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(474),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1727,18 +1727,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(448)),
-                    Cond::Holds(6, TokenSet(427)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1746,8 +1746,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1757,15 +1757,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(105)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1773,7 +1773,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1825,14 +1825,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(105)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1847,8 +1847,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(448)), Cond::Holds(6, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(180)), Cond::Holds(6, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1856,7 +1856,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1876,7 +1876,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(475),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1893,18 +1893,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(448)),
-                    Cond::Holds(3, TokenSet(427)),
+                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(3, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1912,8 +1912,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1923,11 +1923,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(105)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(107)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(476))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -1957,14 +1957,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(3, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1972,8 +1972,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(448)), Cond::Holds(3, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(180)), Cond::Holds(3, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1981,7 +1981,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1992,7 +1992,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2022,7 +2022,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(477),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2043,18 +2043,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(448)),
-                    Cond::Holds(7, TokenSet(427)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2062,8 +2062,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2073,15 +2073,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2089,12 +2089,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2145,21 +2145,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(105)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2174,8 +2174,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2183,7 +2183,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2213,7 +2213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(479),
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2234,18 +2234,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(448)),
-                    Cond::Holds(7, TokenSet(427)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2253,8 +2253,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2264,15 +2264,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2280,12 +2280,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(473))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2336,21 +2336,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(105)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(105)), Cond::Holds(1, TokenSet(107))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2365,8 +2365,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(448)), Cond::Holds(7, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(180)), Cond::Holds(7, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2374,7 +2374,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2404,7 +2404,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2421,8 +2421,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(448)),
-                    Cond::Holds(5, TokenSet(427)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2430,8 +2430,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2441,7 +2441,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(105)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2457,7 +2457,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2465,8 +2465,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(448)), Cond::Holds(5, TokenSet(449))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(180)), Cond::Holds(5, TokenSet(427))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2482,7 +2482,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2512,7 +2512,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(482),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2528,13 +2528,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(180)),
-                    Cond::Holds(4, TokenSet(427)),
+                    Cond::Holds(3, TokenSet(182)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(105))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2543,7 +2543,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(105)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2567,7 +2567,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(483),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
@@ -2583,13 +2583,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(180)),
-                    Cond::Holds(4, TokenSet(427)),
+                    Cond::Holds(3, TokenSet(182)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(105))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2598,7 +2598,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(105)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2622,7 +2622,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(485),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2636,7 +2636,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(107))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {
@@ -2655,7 +2655,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[84, 85, 281],
-        accepted: TokenSet(486),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2687,7 +2687,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(487),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2713,7 +2713,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(487),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2739,8 +2739,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(490),
-        ignored: TokenSet(491),
+        accepted: TokenSet(492),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2773,7 +2773,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(492)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2789,8 +2789,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 284, 285],
-        accepted: TokenSet(493),
-        ignored: TokenSet(491),
+        accepted: TokenSet(495),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2815,7 +2815,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(492)),
+                    Cond::Holds(3, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2831,8 +2831,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(497),
-        ignored: TokenSet(491),
+        accepted: TokenSet(499),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2855,22 +2855,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(194)),
+                    Cond::Holds(6, TokenSet(196)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(267))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(500))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2880,14 +2880,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(498)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(500)),
+                    Cond::Holds(6, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2901,22 +2901,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2932,8 +2932,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(506),
-        ignored: TokenSet(491),
+        accepted: TokenSet(508),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2948,22 +2948,22 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(194)),
+                    Cond::Holds(5, TokenSet(196)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(267))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(500))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2973,14 +2973,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(498)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(500)),
+                    Cond::Holds(5, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2994,22 +2994,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3025,7 +3025,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 285],
-        accepted: TokenSet(507),
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3060,7 +3060,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 285],
-        accepted: TokenSet(508),
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3085,7 +3085,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(509),
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3112,7 +3112,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3126,22 +3126,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3157,7 +3157,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 266, 289],
-        accepted: TokenSet(510),
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3176,7 +3176,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3190,22 +3190,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(501))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3221,7 +3221,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(511),
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3255,7 +3255,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(492)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -3271,7 +3271,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(513),
+        accepted: TokenSet(515),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3299,7 +3299,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(118)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(120)))]),
                 ),
                 ptxas: false,
             },
@@ -3309,22 +3309,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(502)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(180)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(448)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3340,7 +3340,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[294, 295],
-        accepted: TokenSet(518),
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3358,7 +3358,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 296],
-        accepted: TokenSet(520),
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3382,7 +3382,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[296],
-        accepted: TokenSet(519),
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3407,7 +3407,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(523),
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3433,7 +3433,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[299],
-        accepted: TokenSet(524),
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3452,7 +3452,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 300],
-        accepted: TokenSet(526),
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3473,7 +3473,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 301],
-        accepted: TokenSet(527),
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3494,7 +3494,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 302, 303, 41],
-        accepted: TokenSet(530),
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3519,7 +3519,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[302, 303, 41],
-        accepted: TokenSet(531),
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3542,7 +3542,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(532),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3563,7 +3563,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(534),
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3578,14 +3578,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(535)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3606,7 +3606,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(452)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3623,7 +3623,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(534),
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3638,14 +3638,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(535)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3666,7 +3666,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(452)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3683,7 +3683,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(538),
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3696,14 +3696,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(535)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3724,7 +3724,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(452)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3741,7 +3741,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(538),
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3754,14 +3754,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(535)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3782,7 +3782,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(452)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3799,7 +3799,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(538),
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3812,14 +3812,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(535)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(536)), Cond::Holds(0, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3840,7 +3840,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(452)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3857,7 +3857,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(541),
+        accepted: TokenSet(543),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3877,18 +3877,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(542)),
-                        Cell::Words(TokenSet(542)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
@@ -3898,7 +3887,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(546)),
                     ],
@@ -3909,9 +3898,9 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3920,8 +3909,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(548)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -3931,7 +3920,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
                         Cell::Words(TokenSet(551)),
                     ],
@@ -3942,7 +3931,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(553)),
                     ],
@@ -3953,9 +3942,9 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(197)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3964,41 +3953,52 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(492)),
-                        Cell::Words(TokenSet(548)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(539)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(542)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(539)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(542)),
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(539)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4006,11 +4006,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(539)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(291)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4020,8 +4020,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4031,8 +4031,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4053,8 +4053,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(113)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4064,8 +4064,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4076,7 +4076,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4087,7 +4087,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4097,8 +4097,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4106,10 +4106,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(185)),
+                        Cell::Words(TokenSet(187)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4119,8 +4119,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(555)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4130,8 +4130,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(113)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4148,7 +4148,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[133, 307, 308],
-        accepted: TokenSet(556),
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4166,16 +4166,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(542)),
-                        Cell::Words(TokenSet(542)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
@@ -4183,7 +4174,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(546)),
                     ],
@@ -4192,17 +4183,17 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(548)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4210,7 +4201,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
                         Cell::Words(TokenSet(551)),
                     ],
@@ -4219,7 +4210,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(553)),
                     ],
@@ -4228,18 +4219,27 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(197)),
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(492)),
-                        Cell::Words(TokenSet(548)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4256,7 +4256,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(557),
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4275,8 +4275,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4285,8 +4285,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4296,7 +4296,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4305,8 +4305,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(113)),
-                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(293)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4315,8 +4315,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4325,7 +4325,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4335,7 +4335,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4345,8 +4345,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(113)),
-                        Cell::Words(TokenSet(118)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4355,8 +4355,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(113)),
-                        Cell::Words(TokenSet(555)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4365,8 +4365,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(118)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4375,8 +4375,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(555)),
-                        Cell::Words(TokenSet(113)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4393,7 +4393,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(559),
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4434,7 +4434,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(560),
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4471,7 +4471,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(562),
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4505,7 +4505,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(563),
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4535,7 +4535,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 62, 65],
-        accepted: TokenSet(564),
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4566,7 +4566,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(565),
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4594,7 +4594,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 215, 240, 65],
-        accepted: TokenSet(567),
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4624,7 +4624,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(568),
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4654,7 +4654,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(570),
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4682,7 +4682,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(571),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4711,7 +4711,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(572),
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4742,7 +4742,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 315],
-        accepted: TokenSet(573),
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4773,7 +4773,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(575),
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4803,7 +4803,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(577),
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4831,7 +4831,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(578),
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4862,7 +4862,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 317],
-        accepted: TokenSet(579),
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4893,7 +4893,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(581),
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4923,7 +4923,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(583),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4951,7 +4951,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(584),
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4982,7 +4982,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 320],
-        accepted: TokenSet(585),
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5013,7 +5013,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(587),
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5043,7 +5043,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 65],
-        accepted: TokenSet(590),
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5071,7 +5071,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 62],
-        accepted: TokenSet(591),
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5100,7 +5100,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 62, 323],
-        accepted: TokenSet(592),
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5129,7 +5129,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(595),
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5165,7 +5165,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(597),
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5195,7 +5195,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(598),
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5226,7 +5226,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(598),
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5257,7 +5257,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 327, 328],
-        accepted: TokenSet(600),
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5285,7 +5285,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 329, 328, 330],
-        accepted: TokenSet(602),
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5308,7 +5308,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(603)),
+                    Cond::Holds(1, TokenSet(605)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5325,7 +5325,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(604),
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5349,7 +5349,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(604),
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5374,7 +5374,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(604),
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5397,7 +5397,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(604),
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47, 282, 38],
-        accepted: TokenSet(628),
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -56,7 +56,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47, 38],
-        accepted: TokenSet(629),
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -96,7 +96,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47],
-        accepted: TokenSet(630),
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -129,7 +129,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 346, 347, 348, 38],
-        accepted: TokenSet(634),
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -153,107 +153,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -278,7 +278,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 349, 347, 348, 38],
-        accepted: TokenSet(644),
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -303,42 +303,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -363,7 +363,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 350, 347, 351, 141, 139, 65],
-        accepted: TokenSet(646),
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -386,37 +386,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -441,163 +441,6 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 352, 347, 351, 141, 139, 65],
-        accepted: TokenSet(647),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
-            Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(636))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(637))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(640))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-            ],
-        }],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-        ],
-        notes: &[],
-    },
-    // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
-    Form {
-        section: "9.7.16.8.3",
-        syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
-        complete: true,
-        ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 78],
-        accepted: TokenSet(648),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(636))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(637))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(640))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-            ],
-        }],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-        ],
-        notes: &[],
-    },
-    // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
-    Form {
-        section: "9.7.16.8.3",
-        syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
-        complete: true,
-        ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 78],
         accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
@@ -622,37 +465,194 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
+        notes: &[],
+    },
+    // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
+    Form {
+        section: "9.7.16.8.3",
+        syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 350, 347, 351, 78],
+        accepted: TokenSet(650),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("redval", 1, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(398))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(399))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+            ],
+        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+        ],
+        notes: &[],
+    },
+    // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
+    Form {
+        section: "9.7.16.8.3",
+        syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 352, 347, 351, 78],
+        accepted: TokenSet(651),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED),
+            Operand::new("redval", 1, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(398))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(399))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(638))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(639))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -677,7 +677,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 346, 347, 353, 38],
-        accepted: TokenSet(651),
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
@@ -701,107 +701,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -826,7 +826,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 349, 347, 353, 38],
-        accepted: TokenSet(652),
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
@@ -851,42 +851,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -911,7 +911,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47],
-        accepted: TokenSet(142),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -944,8 +944,8 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 354, 355, 356, 357],
-        accepted: TokenSet(655),
-        ignored: TokenSet(393),
+        accepted: TokenSet(657),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
@@ -963,20 +963,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(656)),
-                    Cond::Holds(2, TokenSet(657)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
                     Cond::Holds(1, TokenSet(658)),
                     Cond::Holds(2, TokenSet(659)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(660))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, TokenSet(660)),
+                    Cond::Holds(2, TokenSet(661)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
                 ptxas: false,
             },
             Rule {
@@ -1010,7 +1010,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 358],
-        accepted: TokenSet(662),
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
         rules: &[Rule {
@@ -1040,7 +1040,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 359, 360],
-        accepted: TokenSet(665),
+        accepted: TokenSet(667),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1059,8 +1059,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1073,7 +1073,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1128,7 +1128,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 359, 361, 360],
-        accepted: TokenSet(669),
+        accepted: TokenSet(671),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1147,8 +1147,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1159,13 +1159,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1220,7 +1220,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1248,27 +1248,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1287,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1295,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(368)),
                         Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1305,7 +1305,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1337,7 +1337,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1365,27 +1365,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1404,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1412,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(368)),
                         Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1422,7 +1422,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1454,7 +1454,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 364, 360],
-        accepted: TokenSet(677),
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1473,8 +1473,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1532,7 +1532,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 364, 361, 360],
-        accepted: TokenSet(678),
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1551,8 +1551,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1563,7 +1563,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -1614,7 +1614,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 359, 360],
-        accepted: TokenSet(680),
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1636,8 +1636,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1650,7 +1650,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1705,7 +1705,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 359, 361, 360],
-        accepted: TokenSet(681),
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1727,8 +1727,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1739,13 +1739,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1800,7 +1800,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1831,27 +1831,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1870,14 +1870,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1885,9 +1885,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(368)),
                         Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1895,7 +1895,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1927,7 +1927,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1958,27 +1958,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +1997,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2012,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(368)),
                         Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2022,7 +2022,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2054,7 +2054,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 364, 360],
-        accepted: TokenSet(683),
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2076,8 +2076,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2135,7 +2135,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 364, 361, 360],
-        accepted: TokenSet(684),
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2157,8 +2157,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2169,7 +2169,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -2220,7 +2220,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2276,7 +2276,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2332,7 +2332,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2397,7 +2397,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2462,7 +2462,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2521,7 +2521,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2580,7 +2580,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2648,7 +2648,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2770,7 +2770,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 369, 183, 10, 41],
-        accepted: TokenSet(691),
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

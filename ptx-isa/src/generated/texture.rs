@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,42 +67,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
@@ -120,35 +127,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(615)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(109)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -188,7 +195,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -209,12 +216,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -222,11 +229,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -238,42 +245,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
@@ -291,28 +305,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(615)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -356,7 +370,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -378,12 +392,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -391,11 +405,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -407,43 +421,51 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
                     Cond::Operand(3, OperandTest::Present),
+                    Cond::Operand(6, OperandTest::Absent),
                 ])),
                 ptxas: true,
             },
@@ -453,14 +475,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(109)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -497,7 +519,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -518,12 +540,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -531,11 +553,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -547,43 +569,51 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
                     Cond::Operand(3, OperandTest::Present),
+                    Cond::Operand(6, OperandTest::Absent),
                 ])),
                 ptxas: true,
             },
@@ -593,7 +623,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -634,7 +664,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -656,12 +686,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -673,11 +703,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -689,45 +719,45 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(199)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Operand(3, OperandTest::Present),
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
-                ptxas: true,
+                ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -735,14 +765,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(109)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -765,7 +795,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
         ],
@@ -783,7 +813,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -804,12 +834,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -821,11 +851,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -837,45 +867,45 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(199)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Operand(3, OperandTest::Present),
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
-                ptxas: true,
+                ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -883,7 +913,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -906,7 +936,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
             Rule {
@@ -928,7 +958,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -950,36 +980,36 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
@@ -987,11 +1017,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1003,45 +1033,45 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(199)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Operand(3, OperandTest::Present),
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
-                ptxas: true,
+                ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -1049,14 +1079,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(109)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -1079,7 +1109,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
         ],
@@ -1097,7 +1127,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1118,36 +1148,36 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(610)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
@@ -1155,11 +1185,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(610)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1171,45 +1201,45 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Holds(3, TokenSet(118)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(199)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
-                    Cond::Operand(3, OperandTest::Present),
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
-                ptxas: true,
+                ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -1217,7 +1247,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1240,7 +1270,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(701))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
             Rule {
@@ -1262,7 +1292,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[374, 375, 109, 113, 65],
-        accepted: TokenSet(706),
+        accepted: TokenSet(709),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1282,9 +1312,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(611)), 4),
-                    (Cond::Holds(1, TokenSet(696)), 4),
-                    (Cond::Holds(1, TokenSet(697)), 4),
+                    (Cond::Holds(1, TokenSet(613)), 4),
+                    (Cond::Holds(1, TokenSet(698)), 4),
+                    (Cond::Holds(1, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1304,7 +1334,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(707)),
+                    Cond::Holds(1, TokenSet(710)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1328,10 +1358,17 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(700)),
+                    Cond::Holds(1, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
             },
         ],
         tables: &[],
@@ -1348,7 +1385,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[376, 38],
-        accepted: TokenSet(709),
+        accepted: TokenSet(713),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1361,21 +1398,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(715)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(716)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1392,7 +1429,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[377, 38],
-        accepted: TokenSet(714),
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1413,7 +1450,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[377, 38],
-        accepted: TokenSet(714),
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1434,7 +1471,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[378, 38],
-        accepted: TokenSet(716),
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1458,7 +1495,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379],
-        accepted: TokenSet(718),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
