@@ -179,6 +179,8 @@ impl Element<'_> {
     fn constant(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let (sort, value) = match written.shape {
             Shape::Integer(value) => (self.expected.takes_integer(), Some(value)),
+            // A count, a place, a table of truth values: no fraction.
+            _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
             shape => (self.expected.takes_float(shape == Shape::Single), None),
         };
         let in_range = match (self.operand.range, value) {

@@ -72,11 +72,7 @@ impl Expected {
         if ty == ScalarType::Pred || register == ScalarType::Pred {
             return ty == register;
         }
-        let register_kind = match register.kind() {
-            // Four short numbers are bits to everything.
-            TypeKind::Packed if register.lanes() == 4 && !register.holds_integers() => TypeKind::Bits,
-            kind => kind,
-        };
+        let register_kind = register.kind();
         let ty_kind = ty.kind();
         if register.bits() == ty.bits() {
             return ty == register
@@ -84,6 +80,8 @@ impl Expected {
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
+                    // Four short numbers are bits to all but integers.
+                    TypeKind::Packed if register.lanes() == 4 => !ty.holds_integers(),
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };

@@ -32,7 +32,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 16, 1),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -78,7 +78,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 16, 1),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -125,7 +125,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -179,7 +179,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -294,10 +294,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -345,6 +346,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -352,7 +354,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -400,6 +402,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -440,7 +443,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
             Operand::new("byteMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -501,10 +504,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -552,6 +556,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -608,7 +613,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -665,7 +670,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -694,7 +699,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
@@ -722,7 +727,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -755,7 +761,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -823,7 +829,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -860,7 +867,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(5)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
@@ -926,7 +933,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -945,7 +953,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1001,7 +1009,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1014,10 +1023,11 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -1055,7 +1065,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1082,7 +1093,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1300,7 +1311,9 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[39, 40, 41],
         accepted: TokenSet(84),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::MBARRIER)],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::MBARRIER)
+            .spaces(Spaces::Words(&[Modifier::SharedCta], false))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),

@@ -28,7 +28,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -383,7 +383,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -481,7 +481,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -572,7 +572,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -663,7 +663,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -754,7 +754,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -846,7 +846,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -920,7 +920,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -994,7 +994,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1062,7 +1062,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1171,7 +1171,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1257,7 +1257,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1343,7 +1343,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1429,7 +1429,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1515,7 +1515,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1583,7 +1583,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1651,7 +1651,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1711,12 +1711,15 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1737,12 +1740,15 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1763,12 +1769,15 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1789,12 +1798,15 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(140),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {

@@ -37,9 +37,10 @@ pub(crate) static FORMS: [Form; 5] = [
         accepted: TokenSet(178),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .spaces(Spaces::Slot(0))
                 .align(8),
         ],
         rules: &[

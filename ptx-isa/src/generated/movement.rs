@@ -344,7 +344,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -500,7 +500,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -831,7 +831,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1030,7 +1030,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1324,7 +1324,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -1411,7 +1411,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1571,7 +1571,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -1721,7 +1721,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -2037,7 +2037,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -2228,7 +2228,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -2515,7 +2515,9 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2523,6 +2525,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
@@ -2570,7 +2573,9 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2578,6 +2583,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
@@ -4484,7 +4490,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4573,7 +4579,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4782,7 +4788,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4902,7 +4908,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5022,7 +5028,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5138,7 +5144,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::U16))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5173,7 +5179,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("scale", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::U16))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5204,7 +5210,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::U16))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5235,7 +5241,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::U16))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],

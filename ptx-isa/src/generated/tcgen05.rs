@@ -1047,13 +1047,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1138,10 +1138,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1227,13 +1227,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1347,10 +1347,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1461,13 +1461,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1542,10 +1542,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1621,16 +1621,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
@@ -1715,13 +1715,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
@@ -1807,16 +1807,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1937,13 +1937,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -2061,16 +2061,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
@@ -2145,13 +2145,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
