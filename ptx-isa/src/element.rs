@@ -202,6 +202,8 @@ impl Element<'_> {
             Shape::Sink if sink => Ok(()),
             Shape::Sink => Err(OperandProblem::Sink),
             _ if self.has(Marks::SINK_ONLY) => Err(OperandProblem::Kind),
+            // Two halves are an integer to those that compute with integers, not to a count or a place.
+            Shape::Register(ScalarType::F16x2) if self.is_count() => Err(OperandProblem::Type),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
@@ -220,16 +222,26 @@ impl Element<'_> {
     }
 
     fn takes_function(&self) -> bool {
-        let count = match self.operand.ty {
+        self.operand.role == Role::Use && !self.is_count()
+    }
+
+    /// Whether the operand is an integer or a truth value whatever the instruction computes with.
+    fn is_count(&self) -> bool {
+        match self.operand.ty {
             TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
             _ => false,
-        };
-        self.operand.role == Role::Use && !count
+        }
     }
 
     fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let opaque = self.opaque();
         match written.shape {
+            // Anything that has a name.
+            Shape::Register(_) | Shape::Variable(..)
+                if self.has(Marks::TMEM) && self.has(Marks::LAX) =>
+            {
+                Ok(())
+            }
             Shape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {
                     &[32]
@@ -261,6 +273,7 @@ impl Element<'_> {
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
                     None if is_opaque && self.has(Marks::PLAIN) => Err(OperandProblem::Kind),
+                    None if is_opaque => Ok(()),
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),
                     _ => Ok(()),
                 }

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -27,6 +27,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .align(8),
             Operand::new("count", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -53,7 +55,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
@@ -85,7 +87,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -122,7 +124,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -159,7 +161,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -174,6 +176,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -211,7 +215,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -250,7 +254,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -265,6 +269,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -302,7 +308,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -341,7 +347,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -355,6 +361,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -403,7 +411,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -450,7 +458,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -497,7 +505,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -512,6 +520,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -549,7 +559,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -581,7 +591,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 183, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -596,6 +606,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -633,7 +645,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -665,7 +677,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -679,6 +691,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -720,7 +734,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 92, 177, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -767,7 +781,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 92, 177, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -814,7 +828,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -881,7 +895,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -953,7 +967,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1010,7 +1024,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)

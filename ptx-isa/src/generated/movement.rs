@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(428),
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(182)),
-                    Cond::Holds(1, TokenSet(429)),
+                    Cond::Holds(1, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(431),
+        accepted: TokenSet(430),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(433),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(435),
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(318),
+        accepted: TokenSet(317),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(437),
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(439),
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(442),
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -305,7 +305,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(444),
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +328,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(449),
+        accepted: TokenSet(448),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,18 +350,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -372,14 +372,14 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -417,7 +417,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(453)),
+                    Cond::Holds(4, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -445,7 +445,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -460,8 +460,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -484,7 +484,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(458),
+        accepted: TokenSet(457),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -506,18 +506,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -529,8 +529,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -543,14 +543,14 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -588,7 +588,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(453)),
+                    Cond::Holds(5, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -616,7 +616,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -638,8 +638,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -662,7 +662,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(460),
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -680,18 +680,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(450)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(449)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -700,17 +700,17 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -734,7 +734,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -755,7 +755,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -770,8 +770,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -783,7 +783,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -815,7 +815,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(463),
+        accepted: TokenSet(462),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -837,18 +837,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(449)),
+                    Cond::Holds(8, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -860,8 +860,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -874,18 +874,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -916,7 +916,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(453)),
+                    Cond::Holds(6, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -951,7 +951,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -980,8 +980,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1014,7 +1014,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1036,18 +1036,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(449)),
+                    Cond::Holds(8, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
@@ -1059,8 +1059,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1073,18 +1073,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(451)),
                 ])),
                 ptxas: false,
             },
@@ -1115,7 +1115,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(453)),
+                    Cond::Holds(6, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1150,7 +1150,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1179,8 +1179,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1213,7 +1213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1230,8 +1230,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1260,8 +1260,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1309,7 +1309,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1330,8 +1330,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1352,7 +1352,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(453)),
+                    Cond::Holds(4, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1374,8 +1374,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1396,7 +1396,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1417,8 +1417,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1430,8 +1430,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1456,7 +1456,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(453)),
+                    Cond::Holds(5, TokenSet(452)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1485,8 +1485,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1507,7 +1507,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(471),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1540,7 +1540,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(182)),
-                    Cond::Holds(2, TokenSet(429)),
+                    Cond::Holds(2, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -1556,7 +1556,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(474),
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1577,18 +1577,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -1596,8 +1596,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1611,7 +1611,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
                 ptxas: false,
             },
             Rule {
@@ -1662,7 +1662,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1677,8 +1677,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1686,7 +1686,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1706,7 +1706,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1727,18 +1727,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(449)),
+                    Cond::Holds(6, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -1746,8 +1746,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1764,8 +1764,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1773,7 +1773,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -1825,7 +1825,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1847,8 +1847,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1856,7 +1856,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1876,7 +1876,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(477),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1893,18 +1893,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(450)),
-                    Cond::Holds(3, TokenSet(429)),
+                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(3, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -1912,8 +1912,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1927,7 +1927,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
                 ptxas: false,
             },
             Rule {
@@ -1957,7 +1957,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1972,8 +1972,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1981,7 +1981,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1992,7 +1992,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2022,7 +2022,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(479),
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2043,18 +2043,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -2062,8 +2062,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2080,8 +2080,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2089,12 +2089,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -2145,7 +2145,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2174,8 +2174,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2183,7 +2183,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2213,7 +2213,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(481),
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2234,18 +2234,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(449)),
+                    Cond::Holds(7, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
@@ -2253,8 +2253,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2271,8 +2271,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2280,12 +2280,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -2336,7 +2336,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2365,8 +2365,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2374,7 +2374,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2404,7 +2404,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2421,8 +2421,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(449)),
+                    Cond::Holds(5, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -2430,8 +2430,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2465,8 +2465,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2512,7 +2512,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(483),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2532,7 +2532,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -2570,7 +2570,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(485),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2590,7 +2590,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(428)),
                 ])),
                 ptxas: false,
             },
@@ -2628,7 +2628,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2661,7 +2661,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[84, 85, 281],
-        accepted: TokenSet(488),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2693,7 +2693,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(489),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2719,7 +2719,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(489),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2745,8 +2745,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(492),
-        ignored: TokenSet(493),
+        accepted: TokenSet(491),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2779,7 +2779,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -2795,8 +2795,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 284, 285],
-        accepted: TokenSet(495),
-        ignored: TokenSet(493),
+        accepted: TokenSet(494),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2821,7 +2821,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(494)),
+                    Cond::Holds(3, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -2837,8 +2837,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(499),
-        ignored: TokenSet(493),
+        accepted: TokenSet(498),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2868,15 +2868,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(499)),
                     Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
                 ),
                 ptxas: false,
             },
@@ -2886,14 +2886,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(499)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(502)),
+                    Cond::Holds(6, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2907,22 +2907,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2938,8 +2938,8 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(508),
-        ignored: TokenSet(493),
+        accepted: TokenSet(507),
+        ignored: TokenSet(492),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2961,15 +2961,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(499)),
                     Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
                 ),
                 ptxas: false,
             },
@@ -2979,14 +2979,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(499)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(502)),
+                    Cond::Holds(5, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3000,22 +3000,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3031,7 +3031,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 285],
-        accepted: TokenSet(509),
+        accepted: TokenSet(508),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3066,7 +3066,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 285],
-        accepted: TokenSet(510),
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3091,7 +3091,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(511),
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3118,7 +3118,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3132,22 +3132,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3163,7 +3163,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[286, 85, 266, 289],
-        accepted: TokenSet(512),
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3182,7 +3182,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(501)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3196,22 +3196,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3227,7 +3227,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(513),
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3261,7 +3261,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(493)),
                 ])),
                 ptxas: false,
             },
@@ -3277,7 +3277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(515),
+        accepted: TokenSet(514),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3315,22 +3315,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3346,7 +3346,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[294, 295],
-        accepted: TokenSet(520),
+        accepted: TokenSet(519),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3364,7 +3364,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 296],
-        accepted: TokenSet(522),
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3388,7 +3388,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[296],
-        accepted: TokenSet(521),
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3413,7 +3413,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(525),
+        accepted: TokenSet(524),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3439,7 +3439,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[299],
-        accepted: TokenSet(526),
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3458,7 +3458,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 300],
-        accepted: TokenSet(528),
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3479,7 +3479,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 301],
-        accepted: TokenSet(529),
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3500,7 +3500,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[63, 302, 303, 41],
-        accepted: TokenSet(532),
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3525,7 +3525,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[302, 303, 41],
-        accepted: TokenSet(533),
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3548,7 +3548,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(534),
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3569,7 +3569,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(536),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3584,14 +3584,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3612,7 +3612,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3629,7 +3629,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304],
-        accepted: TokenSet(536),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3644,14 +3644,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3672,7 +3672,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3689,7 +3689,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(540),
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3702,14 +3702,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3730,7 +3730,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3747,7 +3747,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(540),
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3760,14 +3760,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3788,7 +3788,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3805,7 +3805,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[304, 305],
-        accepted: TokenSet(540),
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3818,14 +3818,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(536)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3846,7 +3846,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3863,7 +3863,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(543),
+        accepted: TokenSet(542),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3883,8 +3883,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3894,8 +3894,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(546)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3905,8 +3905,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(546)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3917,29 +3917,29 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(548)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(549)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(553)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3949,8 +3949,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(553)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3961,7 +3961,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(199)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3971,18 +3971,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(493)),
+                        Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
@@ -3990,10 +3990,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
@@ -4001,10 +4001,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4012,10 +4012,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(540)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(292)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4125,7 +4125,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(556)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4154,7 +4154,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[133, 307, 308],
-        accepted: TokenSet(558),
+        accepted: TokenSet(557),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4172,8 +4172,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4181,8 +4181,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(546)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4190,8 +4190,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(546)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4200,25 +4200,25 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(548)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(549)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(553)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4226,8 +4226,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(553)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4236,7 +4236,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(199)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4244,8 +4244,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(493)),
+                        Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4262,7 +4262,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(559),
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4282,7 +4282,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4292,7 +4292,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4302,7 +4302,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(543)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4312,7 +4312,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(292)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4362,7 +4362,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4381,7 +4381,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(556)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4399,7 +4399,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(561),
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4440,7 +4440,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(562),
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4477,7 +4477,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(564),
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4511,7 +4511,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(565),
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4541,7 +4541,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4572,7 +4572,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(567),
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4600,7 +4600,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 215, 240, 65],
-        accepted: TokenSet(569),
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4630,7 +4630,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(570),
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4660,7 +4660,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(572),
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4688,7 +4688,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(573),
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4717,7 +4717,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(574),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4748,7 +4748,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 315],
-        accepted: TokenSet(575),
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4779,7 +4779,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(577),
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4809,7 +4809,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(579),
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4837,7 +4837,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(580),
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4868,7 +4868,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 317],
-        accepted: TokenSet(581),
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4899,7 +4899,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(583),
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4929,7 +4929,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(585),
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4957,7 +4957,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(586),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4988,7 +4988,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 60, 320],
-        accepted: TokenSet(587),
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5019,7 +5019,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(589),
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5049,7 +5049,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 65],
-        accepted: TokenSet(592),
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5077,7 +5077,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[322, 215, 323, 62],
-        accepted: TokenSet(593),
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5106,7 +5106,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 62, 323],
-        accepted: TokenSet(594),
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5135,7 +5135,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(597),
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5171,7 +5171,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(599),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5201,7 +5201,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(600),
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5232,7 +5232,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(600),
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5263,7 +5263,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 327, 328],
-        accepted: TokenSet(602),
+        accepted: TokenSet(601),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5291,7 +5291,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 329, 328, 330],
-        accepted: TokenSet(604),
+        accepted: TokenSet(603),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5314,7 +5314,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(605)),
+                    Cond::Holds(1, TokenSet(604)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5331,7 +5331,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(606),
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5355,7 +5355,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(606),
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5380,7 +5380,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(606),
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5403,7 +5403,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[331, 332],
-        accepted: TokenSet(606),
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

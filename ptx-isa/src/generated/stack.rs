@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[332],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -34,7 +34,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[332],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
@@ -54,7 +54,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[332],
-        accepted: TokenSet(539),
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

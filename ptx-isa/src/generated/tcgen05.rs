@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47, 282, 38],
-        accepted: TokenSet(630),
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -56,7 +56,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47, 38],
-        accepted: TokenSet(631),
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -96,7 +96,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 46, 47],
-        accepted: TokenSet(632),
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -129,14 +129,16 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 346, 347, 348, 38],
-        accepted: TokenSet(636),
+        accepted: TokenSet(635),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -153,107 +155,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
+                    lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -278,14 +280,16 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 349, 347, 348, 38],
-        accepted: TokenSet(646),
+        accepted: TokenSet(645),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -303,42 +307,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -363,7 +367,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 350, 347, 351, 141, 139, 65],
-        accepted: TokenSet(648),
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -371,8 +375,12 @@ pub(crate) static FORMS: [Form; 37] = [
                 .length(Length::Table)
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -386,37 +394,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -441,7 +449,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 352, 347, 351, 141, 139, 65],
-        accepted: TokenSet(649),
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -449,8 +457,12 @@ pub(crate) static FORMS: [Form; 37] = [
                 .length(Length::Table)
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -465,37 +477,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -520,7 +532,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 350, 347, 351, 78],
-        accepted: TokenSet(650),
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -528,8 +540,12 @@ pub(crate) static FORMS: [Form; 37] = [
                 .length(Length::Table)
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -543,37 +559,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -598,7 +614,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 352, 347, 351, 78],
-        accepted: TokenSet(651),
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -606,8 +622,12 @@ pub(crate) static FORMS: [Form; 37] = [
                 .length(Length::Table)
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -622,37 +642,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -677,10 +697,12 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 346, 347, 353, 38],
-        accepted: TokenSet(653),
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
@@ -701,107 +723,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[2]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(396))],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
+                    lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -826,10 +848,12 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 349, 347, 353, 38],
-        accepted: TokenSet(654),
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
@@ -851,42 +875,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -944,10 +968,12 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 354, 355, 356, 357],
-        accepted: TokenSet(657),
-        ignored: TokenSet(395),
+        accepted: TokenSet(656),
+        ignored: TokenSet(394),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -963,20 +989,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(658)),
-                    Cond::Holds(2, TokenSet(659)),
+                    Cond::Holds(1, TokenSet(657)),
+                    Cond::Holds(2, TokenSet(658)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(660)),
-                    Cond::Holds(2, TokenSet(661)),
+                    Cond::Holds(1, TokenSet(659)),
+                    Cond::Holds(2, TokenSet(660)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(661))),
                 ptxas: false,
             },
             Rule {
@@ -1010,9 +1036,11 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 358],
-        accepted: TokenSet(664),
+        accepted: TokenSet(663),
         ignored: TokenSet(6),
-        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
+        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::TMEM)
+            .mark(Marks::LAX)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1040,7 +1068,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 359, 360],
-        accepted: TokenSet(667),
+        accepted: TokenSet(666),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1059,9 +1087,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1073,7 +1102,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1128,7 +1157,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 359, 361, 360],
-        accepted: TokenSet(671),
+        accepted: TokenSet(670),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1147,9 +1176,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1159,13 +1189,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1220,7 +1250,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(675),
+        accepted: TokenSet(674),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1248,27 +1278,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(367)),
+                    Cond::Holds(1, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1317,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1325,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(367)),
+                        Cond::Holds(3, TokenSet(362)),
+                        Cond::Holds(3, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1305,7 +1335,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1337,7 +1367,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(675),
+        accepted: TokenSet(674),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1365,27 +1395,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(367)),
+                    Cond::Holds(1, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1434,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1442,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(367)),
+                        Cond::Holds(3, TokenSet(362)),
+                        Cond::Holds(3, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1422,7 +1452,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1454,7 +1484,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 364, 360],
-        accepted: TokenSet(679),
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1473,9 +1503,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1532,7 +1563,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 364, 361, 360],
-        accepted: TokenSet(680),
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1551,9 +1582,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1563,7 +1595,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
@@ -1614,7 +1646,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 359, 360],
-        accepted: TokenSet(682),
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1636,9 +1668,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1650,7 +1683,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1705,7 +1738,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 359, 361, 360],
-        accepted: TokenSet(683),
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1727,9 +1760,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1739,13 +1773,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(350)),
                 ])),
                 ptxas: false,
             },
@@ -1800,7 +1834,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(684),
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1831,27 +1865,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
+                    Cond::Holds(4, TokenSet(367)),
+                    Cond::Holds(2, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(4, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1870,14 +1904,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(2, TokenSet(354)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1885,9 +1919,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
+                        Cond::Holds(4, TokenSet(367)),
+                        Cond::Holds(4, TokenSet(362)),
+                        Cond::Holds(4, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1895,7 +1929,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1927,7 +1961,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(684),
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1958,27 +1992,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
+                    Cond::Holds(4, TokenSet(367)),
+                    Cond::Holds(2, TokenSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(4, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(354)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +2031,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(2, TokenSet(354)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2046,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
+                        Cond::Holds(4, TokenSet(367)),
+                        Cond::Holds(4, TokenSet(362)),
+                        Cond::Holds(4, TokenSet(364)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2022,7 +2056,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2054,7 +2088,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 364, 360],
-        accepted: TokenSet(685),
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2076,9 +2110,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2135,7 +2170,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 345, 364, 361, 360],
-        accepted: TokenSet(686),
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2157,9 +2192,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2169,7 +2205,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
@@ -2220,7 +2256,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 359, 367],
-        accepted: TokenSet(688),
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2276,7 +2312,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 359, 367],
-        accepted: TokenSet(688),
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2332,7 +2368,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 368, 367],
-        accepted: TokenSet(689),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2397,7 +2433,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[366, 368, 367],
-        accepted: TokenSet(689),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2462,7 +2498,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 359, 367],
-        accepted: TokenSet(690),
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2521,7 +2557,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 359, 367],
-        accepted: TokenSet(690),
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2580,7 +2616,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 368, 367],
-        accepted: TokenSet(691),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2648,7 +2684,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[365, 366, 368, 367],
-        accepted: TokenSet(691),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2770,7 +2806,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[345, 369, 183, 10, 41],
-        accepted: TokenSet(693),
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -42,7 +42,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(724),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -69,7 +69,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -98,7 +98,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -124,7 +124,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(724),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -151,7 +151,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -180,7 +180,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(724),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -233,7 +233,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -262,7 +262,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -288,7 +288,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(724),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -315,7 +315,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -344,7 +344,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -370,7 +370,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(724),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -397,7 +397,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -426,7 +426,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(725),
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -452,7 +452,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169, 381],
-        accepted: TokenSet(726),
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -479,7 +479,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(725),
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -508,7 +508,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(725),
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -534,7 +534,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169, 381],
-        accepted: TokenSet(726),
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -561,7 +561,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(725),
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -590,7 +590,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133, 382],
-        accepted: TokenSet(728),
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -637,7 +637,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 383, 133, 382],
-        accepted: TokenSet(730),
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -680,7 +680,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384],
-        accepted: TokenSet(732),
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -706,7 +706,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384, 381],
-        accepted: TokenSet(733),
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -733,7 +733,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384],
-        accepted: TokenSet(732),
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -762,7 +762,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -795,7 +795,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -828,7 +828,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -861,7 +861,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -894,7 +894,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -927,7 +927,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -960,7 +960,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -993,7 +993,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1026,7 +1026,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1059,7 +1059,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1092,7 +1092,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1125,7 +1125,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1158,7 +1158,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384],
-        accepted: TokenSet(732),
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1191,7 +1191,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384, 19],
-        accepted: TokenSet(735),
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1224,7 +1224,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1257,7 +1257,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1290,7 +1290,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1323,7 +1323,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1356,7 +1356,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1389,7 +1389,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1422,7 +1422,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1455,7 +1455,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1488,7 +1488,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1521,7 +1521,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1554,7 +1554,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 133],
-        accepted: TokenSet(723),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1587,7 +1587,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[380, 170, 171, 19],
-        accepted: TokenSet(734),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1620,7 +1620,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384],
-        accepted: TokenSet(732),
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1653,7 +1653,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171, 384, 19],
-        accepted: TokenSet(735),
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[385, 91],
-        accepted: TokenSet(737),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -45,7 +45,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[386, 38],
-        accepted: TokenSet(739),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -78,7 +78,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 385, 91],
-        accepted: TokenSet(740),
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -103,7 +103,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 386, 38],
-        accepted: TokenSet(741),
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -127,7 +127,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[387, 46, 38],
-        accepted: TokenSet(743),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -151,7 +151,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[387, 46, 41],
-        accepted: TokenSet(744),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -176,7 +176,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[388, 46, 38],
-        accepted: TokenSet(746),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -204,7 +204,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[388, 46, 41],
-        accepted: TokenSet(747),
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -251,7 +251,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(748),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(749),
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -296,7 +296,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(750),
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(752),
+        accepted: TokenSet(751),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -68,7 +68,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(752),
+        accepted: TokenSet(751),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -120,7 +120,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(753),
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(753),
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -224,7 +224,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(755),
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(755),
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -325,7 +325,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(757),
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -375,7 +375,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(757),
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -426,7 +426,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(760),
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -454,8 +454,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -486,7 +486,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(760),
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -515,8 +515,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -547,7 +547,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(762),
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -595,7 +595,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(762),
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(763),
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -703,7 +703,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(763),
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -762,7 +762,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(764),
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -821,7 +821,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(764),
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -880,7 +880,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(765),
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -937,7 +937,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(765),
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -995,7 +995,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(767),
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1052,7 +1052,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(767),
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1110,7 +1110,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(769),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1145,8 +1145,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1177,7 +1177,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(769),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1213,8 +1213,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),

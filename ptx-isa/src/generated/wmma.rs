@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 401, 402, 403],
-        accepted: TokenSet(773),
+        accepted: TokenSet(772),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -44,18 +44,33 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(758))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[2]],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(758))],
+                    lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -64,27 +79,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[1]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(758))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -105,7 +105,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 404, 402, 240],
-        accepted: TokenSet(778),
+        accepted: TokenSet(777),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -148,7 +148,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 405, 402, 135],
-        accepted: TokenSet(779),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -191,7 +191,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 406, 402, 407],
-        accepted: TokenSet(781),
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -234,7 +234,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 408, 402, 222],
-        accepted: TokenSet(782),
+        accepted: TokenSet(781),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 401, 402, 409],
-        accepted: TokenSet(773),
+        accepted: TokenSet(772),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -305,18 +305,33 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(758))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[2]],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(758))],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
+                    lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -325,27 +340,12 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(758))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -364,7 +364,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 404, 402, 240],
-        accepted: TokenSet(778),
+        accepted: TokenSet(777),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -405,7 +405,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 405, 402, 135],
-        accepted: TokenSet(779),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -446,7 +446,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 406, 402, 410],
-        accepted: TokenSet(783),
+        accepted: TokenSet(782),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -487,7 +487,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 408, 402, 222],
-        accepted: TokenSet(784),
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -528,7 +528,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 411, 402, 412],
-        accepted: TokenSet(787),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -555,6 +555,21 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -585,32 +600,17 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(199))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(199))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -629,7 +629,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 400, 411, 402, 413],
-        accepted: TokenSet(787),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -655,6 +655,21 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -685,32 +700,17 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(199))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(199))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -729,7 +729,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 401, 190, 191, 215],
-        accepted: TokenSet(789),
+        accepted: TokenSet(788),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -767,17 +767,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
+                    cells: &[Cell::Words(TokenSet(773))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(775))],
-                    lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -798,7 +798,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 401, 118, 394, 395, 118, 215],
-        accepted: TokenSet(790),
+        accepted: TokenSet(789),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -826,8 +826,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(551))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(544))]),
                     ]),
                 ),
                 ptxas: false,
@@ -842,17 +842,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774))],
+                    cells: &[Cell::Words(TokenSet(773))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -873,7 +873,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 401, 65, 61, 61, 65],
-        accepted: TokenSet(791),
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -903,17 +903,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774))],
+                    cells: &[Cell::Words(TokenSet(773))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -934,7 +934,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 404, 65, 240, 240, 65],
-        accepted: TokenSet(792),
+        accepted: TokenSet(791),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -975,7 +975,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 405, 136, 135, 135, 135, 135],
-        accepted: TokenSet(793),
+        accepted: TokenSet(792),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1014,7 +1014,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 194, 406, 118, 407, 410, 118, 215],
-        accepted: TokenSet(794),
+        accepted: TokenSet(793),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1042,8 +1042,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(794)), Cond::Holds(7, TokenSet(794))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(795)), Cond::Holds(7, TokenSet(795))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(796)), Cond::Holds(7, TokenSet(796))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1069,7 +1069,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[414, 88, 46, 47, 193, 194, 408, 118, 222, 222, 118],
-        accepted: TokenSet(797),
+        accepted: TokenSet(796),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1099,7 +1099,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(387)),
+                    Cond::Holds(0, TokenSet(386)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
