@@ -3,7 +3,7 @@
 use crate::fit::Expected;
 use crate::{
     LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape,
-    StateSpace, TypeExpr, TypeKind, Written,
+    StateSpace, TableKind, TypeExpr, TypeKind, Written,
 };
 
 /// Where an address may lie.
@@ -44,6 +44,8 @@ pub(crate) struct Element<'o> {
     pub(crate) operand: &'o Operand,
     pub(crate) expected: Expected,
     pub(crate) spaces: SpaceRule,
+    /// Whether the form calls a function.
+    pub(crate) calls: bool,
 }
 
 impl Element<'_> {
@@ -134,7 +136,11 @@ impl Element<'_> {
                 shape => kind(matches!(shape, Shape::Variable(..))),
             },
             Role::Args | Role::Rets => Ok(()),
-            Role::Table => kind(matches!(written.shape, Shape::Table(_))),
+            Role::Table => kind(match written.shape {
+                Shape::Table(TableKind::Branches) => !self.calls,
+                Shape::Table(_) => self.calls,
+                _ => false,
+            }),
             Role::Sreg => self.special(written),
         }
     }
@@ -203,7 +209,10 @@ impl Element<'_> {
             Shape::Sink => Err(OperandProblem::Sink),
             _ if self.has(Marks::SINK_ONLY) => Err(OperandProblem::Kind),
             // Two halves are an integer to those that compute with integers, not to a count or a place.
-            Shape::Register(ScalarType::F16x2) if self.is_count() => Err(OperandProblem::Type),
+            Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
+                Err(OperandProblem::Type)
+            }
+            Shape::Integer(_) if self.has(Marks::CONSTANT) => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
@@ -222,7 +231,8 @@ impl Element<'_> {
     }
 
     fn takes_function(&self) -> bool {
-        self.operand.role == Role::Use && !self.is_count()
+        let selected = self.has(Marks::HALVES) || self.has(Marks::BYTES);
+        self.operand.role == Role::Use && !self.is_count() && !selected
     }
 
     /// Whether the operand is an integer or a truth value whatever the instruction computes with.

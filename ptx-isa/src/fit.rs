@@ -80,16 +80,15 @@ impl Expected {
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
-                    // Four short numbers are bits to all but integers.
-                    TypeKind::Packed if register.lanes() == 4 => !ty.holds_integers(),
+                    // Four short numbers are bits.
+                    TypeKind::Packed if register.lanes() == 4 => ty.lanes() != 4,
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };
         }
-        // What no register is declared with has its own width, and so have pairs.
+        // What no register is declared with has its own width.
         widen
             && ty.is_register_type()
-            && ty_kind != TypeKind::Packed
             && register.bits() > ty.bits()
             && match register_kind {
                 TypeKind::Bits => true,
@@ -105,6 +104,7 @@ impl Expected {
     /// that registers are declared with and that is not packed.
     pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
         let simple = match self {
+            Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
             Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
             _ => true,
         };

@@ -222,6 +222,7 @@ impl<'a> Judge<'a, '_> {
             operand,
             expected,
             spaces: self.spaces(operand),
+            calls: self.form.operands().iter().any(|o| o.role == Role::Func),
         };
         let Some((length, scalar_too)) = self.wanted_length(index, operand) else {
             if operand.marks.contains(Marks::PARTS) && element.parts(written) {

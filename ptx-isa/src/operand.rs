@@ -190,6 +190,8 @@ marks! {
     EXACT = 26;
     /// The address is not that of a handle.
     PLAIN = 27;
+    /// It is written, and yet the assembler takes an integer constant.
+    CONSTANT = 28;
 }
 
 impl Marks {

@@ -552,12 +552,16 @@ pub(crate) static FORMS: [Form; 22] = [
         operands: &[],
         rules: &[
             Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(168))),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(168)),
+                    Cond::Holds(0, TokenSet(169)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -586,13 +590,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44, 45],
-        accepted: TokenSet(169),
+        accepted: TokenSet(170),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Never),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -609,16 +619,22 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 95, 45],
-        accepted: TokenSet(170),
+        accepted: TokenSet(171),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Never),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -635,13 +651,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 95, 96, 97],
-        accepted: TokenSet(172),
+        accepted: TokenSet(173),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Never),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -658,13 +680,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 44, 98, 97],
-        accepted: TokenSet(173),
+        accepted: TokenSet(174),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Never),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -681,7 +709,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[103],
-        accepted: TokenSet(174),
+        accepted: TokenSet(175),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -711,13 +739,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[101],
-        accepted: TokenSet(175),
+        accepted: TokenSet(176),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(168))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,

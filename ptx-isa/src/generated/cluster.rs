@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[104],
-        accepted: TokenSet(176),
+        accepted: TokenSet(177),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -34,7 +34,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[105, 8, 106, 57],
-        accepted: TokenSet(178),
+        accepted: TokenSet(179),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107, 91, 57],
-        accepted: TokenSet(180),
+        accepted: TokenSet(181),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -94,7 +94,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 109, 38, 57],
-        accepted: TokenSet(183),
+        accepted: TokenSet(184),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -118,7 +118,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 38, 57],
-        accepted: TokenSet(185),
+        accepted: TokenSet(186),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -106,7 +106,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 89],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

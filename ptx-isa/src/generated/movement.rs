@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(427),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(182)),
-                    Cond::Holds(1, TokenSet(428)),
+                    Cond::Holds(0, TokenSet(183)),
+                    Cond::Holds(1, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(430),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(432),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(434),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(436),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(438),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(440),
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -305,7 +305,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(443),
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +328,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(448),
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,18 +350,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -372,14 +372,21 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -417,7 +424,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -445,7 +452,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -460,8 +467,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -484,7 +491,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(457),
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -506,18 +513,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -529,8 +536,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -543,14 +550,21 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -588,7 +602,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -616,7 +630,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -638,8 +652,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -662,7 +676,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(459),
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -680,18 +694,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(449)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -700,17 +714,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -734,7 +755,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -755,7 +776,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -770,8 +791,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -783,7 +804,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -815,7 +836,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(462),
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -837,18 +858,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -860,8 +881,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -874,18 +895,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -916,7 +944,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -951,7 +979,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -980,8 +1008,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1014,7 +1042,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1036,18 +1064,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -1059,8 +1087,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1073,18 +1101,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -1115,7 +1150,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1150,7 +1185,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1179,8 +1214,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1213,7 +1248,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1230,8 +1265,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1260,8 +1295,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1309,7 +1344,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(468),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1318,6 +1353,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1330,8 +1366,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1352,7 +1388,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1374,8 +1410,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1396,7 +1432,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1405,6 +1441,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1417,8 +1454,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1430,8 +1467,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1456,7 +1493,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1485,8 +1522,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1507,7 +1544,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1516,6 +1553,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1539,8 +1577,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(182)),
-                    Cond::Holds(2, TokenSet(428)),
+                    Cond::Holds(1, TokenSet(183)),
+                    Cond::Holds(2, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1556,7 +1594,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(473),
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1577,18 +1615,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1596,8 +1634,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1611,7 +1649,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
                 ptxas: false,
             },
             Rule {
@@ -1662,7 +1700,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1677,8 +1715,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1686,7 +1724,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1706,7 +1744,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(475),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1727,18 +1765,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1746,8 +1784,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1764,8 +1802,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1773,7 +1811,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1825,7 +1863,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1847,8 +1885,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1856,7 +1894,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1876,7 +1914,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1893,18 +1931,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(449)),
-                    Cond::Holds(3, TokenSet(428)),
+                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(3, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1912,8 +1950,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1927,7 +1965,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -1957,7 +1995,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1972,8 +2010,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1981,7 +2019,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1992,7 +2030,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2022,7 +2060,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(478),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2043,18 +2081,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2062,8 +2100,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2080,8 +2118,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2089,12 +2127,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2145,7 +2183,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2174,8 +2212,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2183,7 +2221,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2213,7 +2251,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(480),
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2234,18 +2272,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2253,8 +2291,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2271,8 +2309,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2280,12 +2318,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2336,7 +2374,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2365,8 +2403,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2374,7 +2412,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2404,7 +2442,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2421,8 +2459,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2430,8 +2468,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2465,8 +2503,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2512,7 +2550,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(483),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2531,8 +2569,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2570,7 +2608,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2589,8 +2627,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2628,7 +2666,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(486),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2654,14 +2692,14 @@ pub(crate) static FORMS: [Form; 93] = [
         effects: &[],
         notes: &[],
     },
-    // st.async .scope{.ss}.type [a], b
+    // st.async {.scope}{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
-        syntax: ".scope{.ss}.type [a], b",
+        syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[84, 85, 281],
-        accepted: TokenSet(487),
+        slots: &[282, 85, 281],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2692,8 +2730,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(488),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2718,8 +2756,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(488),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2744,12 +2782,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(491),
-        ignored: TokenSet(492),
+        slots: &[284, 49, 85, 285, 286],
+        accepted: TokenSet(492),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2779,7 +2818,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2794,12 +2833,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 284, 285],
-        accepted: TokenSet(494),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 285, 286],
+        accepted: TokenSet(495),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2821,7 +2861,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(493)),
+                    Cond::Holds(3, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2836,15 +2876,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(498),
-        ignored: TokenSet(492),
+        slots: &[284, 49, 85, 288, 289, 266, 290],
+        accepted: TokenSet(499),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2861,22 +2902,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(196)),
+                    Cond::Holds(6, TokenSet(197)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(269))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2886,14 +2927,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(501)),
+                    Cond::Holds(6, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2907,22 +2948,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2937,15 +2978,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(507),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 288, 289, 266, 290],
+        accepted: TokenSet(508),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2954,22 +2996,22 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(196)),
+                    Cond::Holds(5, TokenSet(197)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(269))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2979,14 +3021,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(501)),
+                    Cond::Holds(5, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3000,22 +3042,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3030,8 +3072,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 285],
-        accepted: TokenSet(508),
+        slots: &[291, 49, 85, 286],
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3065,8 +3107,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 285],
-        accepted: TokenSet(509),
+        slots: &[287, 85, 286],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3090,8 +3132,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(510),
+        slots: &[291, 49, 85, 266, 290],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3118,7 +3160,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(501)),
+                    Cond::Holds(4, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3132,22 +3174,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3162,8 +3204,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 266, 289],
-        accepted: TokenSet(511),
+        slots: &[287, 85, 266, 290],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3182,7 +3224,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(501)),
+                    Cond::Holds(3, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3196,22 +3238,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3226,8 +3268,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(512),
+        slots: &[292, 49, 85, 285, 286],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3261,7 +3303,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -3276,8 +3318,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(514),
+        slots: &[292, 49, 85, 293, 266, 294],
+        accepted: TokenSet(515),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3315,22 +3357,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3345,8 +3387,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[294, 295],
-        accepted: TokenSet(519),
+        slots: &[295, 296],
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3363,8 +3405,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 296],
-        accepted: TokenSet(521),
+        slots: &[2, 297],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3387,8 +3429,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[296],
-        accepted: TokenSet(520),
+        slots: &[297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3412,8 +3454,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[297, 298],
-        accepted: TokenSet(524),
+        slots: &[298, 299],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3438,8 +3480,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[299],
-        accepted: TokenSet(525),
+        slots: &[300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3457,8 +3499,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 300],
-        accepted: TokenSet(527),
+        slots: &[63, 301],
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3478,8 +3520,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 301],
-        accepted: TokenSet(528),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3499,8 +3541,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302, 303, 41],
-        accepted: TokenSet(531),
+        slots: &[63, 303, 304, 41],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3524,8 +3566,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[302, 303, 41],
-        accepted: TokenSet(532),
+        slots: &[303, 304, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3548,7 +3590,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(533),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3568,14 +3610,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -3584,14 +3624,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3612,7 +3652,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3628,14 +3668,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
@@ -3644,14 +3682,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3672,7 +3710,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3688,8 +3726,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3702,14 +3740,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3730,7 +3768,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3746,8 +3784,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3760,14 +3798,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3788,7 +3826,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3804,8 +3842,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3818,14 +3856,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3846,7 +3884,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3862,8 +3900,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(542),
+        slots: &[307, 112, 133, 308, 309],
+        accepted: TokenSet(543),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3883,30 +3921,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3915,8 +3942,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -3926,31 +3953,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3959,8 +3986,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -3970,19 +3997,30 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
@@ -3990,10 +4028,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
@@ -4001,10 +4039,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4012,10 +4050,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(293)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4112,7 +4150,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(187)),
+                        Cell::Words(TokenSet(188)),
                         Cell::Absent,
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(115)),
@@ -4125,7 +4163,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4153,8 +4191,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 307, 308],
-        accepted: TokenSet(557),
+        slots: &[133, 308, 309],
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4172,34 +4210,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -4207,35 +4236,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -4243,9 +4272,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4261,8 +4299,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(558),
+        slots: &[310, 112, 133, 308, 309],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4282,7 +4320,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4292,7 +4330,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4302,7 +4340,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4312,7 +4350,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(293)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4362,7 +4400,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4381,7 +4419,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4398,8 +4436,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(560),
+        slots: &[311, 147, 215, 59, 65],
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4439,8 +4477,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(561),
+        slots: &[311, 147, 215, 60, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4476,8 +4514,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(563),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4510,8 +4548,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(564),
+        slots: &[311, 147, 215, 61, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4540,8 +4578,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 62, 65],
-        accepted: TokenSet(565),
+        slots: &[311, 147, 215, 62, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4571,8 +4609,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4599,8 +4637,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 215, 240, 65],
-        accepted: TokenSet(568),
+        slots: &[313, 215, 240, 65],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4629,8 +4667,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[311, 215, 147, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4659,8 +4697,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(571),
+        slots: &[314, 315, 147, 316, 65],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4687,8 +4725,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(572),
+        slots: &[314, 315, 147, 316, 60],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4716,8 +4754,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(573),
+        slots: &[314, 315, 147, 316, 62],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4747,13 +4785,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 315],
-        accepted: TokenSet(574),
+        slots: &[314, 147, 60, 316],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4778,15 +4814,23 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(576),
+        slots: &[312, 147, 315, 317, 65],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Within::Vector(0), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("b", 1, Within::Vector(1), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("e", 1, Within::Vector(2), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("f", 1, Within::Vector(3), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -4808,8 +4852,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(578),
+        slots: &[314, 315, 147, 318, 65],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4836,8 +4880,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(579),
+        slots: &[314, 315, 147, 318, 319],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4867,13 +4911,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 317],
-        accepted: TokenSet(580),
+        slots: &[314, 147, 60, 318],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4898,15 +4940,23 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(582),
+        slots: &[312, 147, 315, 320, 65],
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Within::Vector(0), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("b", 1, Within::Vector(1), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("e", 1, Within::Vector(2), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("f", 1, Within::Vector(3), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -4928,8 +4978,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(584),
+        slots: &[314, 315, 147, 321, 65],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4956,8 +5006,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(585),
+        slots: &[314, 315, 147, 321, 319],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4987,13 +5037,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 320],
-        accepted: TokenSet(586),
+        slots: &[314, 147, 60, 321],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -5018,15 +5066,23 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(588),
+        slots: &[312, 147, 315, 322, 65],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Within::Vector(0), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("b", 1, Within::Vector(1), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("e", 1, Within::Vector(2), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
+            Operand::new("f", 1, Within::Vector(3), Role::Use)
+                .ty(TypeExpr::Slot(4))
+                .mark(Marks::REG),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -5048,8 +5104,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 65],
-        accepted: TokenSet(591),
+        slots: &[323, 215, 324, 65],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5076,8 +5132,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 62],
-        accepted: TokenSet(592),
+        slots: &[323, 215, 324, 62],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5105,8 +5161,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 62, 323],
-        accepted: TokenSet(593),
+        slots: &[314, 62, 324],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5134,8 +5190,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(596),
+        slots: &[314, 147, 215, 325, 62, 326],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5144,7 +5200,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5170,8 +5226,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(598),
+        slots: &[314, 315, 147, 325, 327, 65],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5179,14 +5235,19 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("scale", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
@@ -5200,8 +5261,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(599),
+        slots: &[314, 315, 147, 325, 327, 62],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5210,14 +5271,19 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
@@ -5231,8 +5297,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(599),
+        slots: &[314, 215, 147, 325, 62, 327],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5241,14 +5307,19 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
@@ -5262,8 +5333,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 327, 328],
-        accepted: TokenSet(601),
+        slots: &[149, 328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5290,8 +5361,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 329, 328, 330],
-        accepted: TokenSet(603),
+        slots: &[149, 330, 329, 331],
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5314,7 +5385,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(604)),
+                    Cond::Holds(1, TokenSet(605)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5330,8 +5401,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5354,8 +5425,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5379,8 +5450,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5402,8 +5473,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

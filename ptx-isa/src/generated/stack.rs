@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type d",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -33,8 +33,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type a",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
@@ -53,8 +53,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type ptr, size{, immAlign}",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 282, 38],
-        accepted: TokenSet(629),
+        slots: &[346, 46, 47, 283, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -55,8 +55,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 38],
-        accepted: TokenSet(630),
+        slots: &[346, 46, 47, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -95,8 +95,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47],
-        accepted: TokenSet(631),
+        slots: &[346, 46, 47],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -128,8 +128,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 348, 38],
-        accepted: TokenSet(635),
+        slots: &[46, 47, 347, 348, 349, 38],
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -155,107 +155,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -279,8 +279,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 348, 38],
-        accepted: TokenSet(645),
+        slots: &[46, 47, 350, 348, 349, 38],
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -307,42 +307,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -366,14 +366,15 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 141, 139, 65],
-        accepted: TokenSet(647),
+        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -394,37 +395,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -448,14 +449,15 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 141, 139, 65],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -477,37 +479,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -531,14 +533,15 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 78],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 351, 348, 352, 78],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -559,37 +562,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -613,14 +616,15 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 78],
-        accepted: TokenSet(650),
+        slots: &[46, 47, 353, 348, 352, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
@@ -642,37 +646,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -696,8 +700,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 353, 38],
-        accepted: TokenSet(652),
+        slots: &[46, 47, 347, 348, 354, 38],
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -723,107 +727,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -847,8 +851,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 353, 38],
-        accepted: TokenSet(653),
+        slots: &[46, 47, 350, 348, 354, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -875,42 +879,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -967,9 +971,9 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[345, 354, 355, 356, 357],
-        accepted: TokenSet(656),
-        ignored: TokenSet(394),
+        slots: &[346, 355, 356, 357, 358],
+        accepted: TokenSet(657),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -989,20 +993,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(657)),
-                    Cond::Holds(2, TokenSet(658)),
+                    Cond::Holds(1, TokenSet(658)),
+                    Cond::Holds(2, TokenSet(659)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(659)),
-                    Cond::Holds(2, TokenSet(660)),
+                    Cond::Holds(1, TokenSet(660)),
+                    Cond::Holds(2, TokenSet(661)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(661))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
                 ptxas: false,
             },
             Rule {
@@ -1035,8 +1039,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[345, 358],
-        accepted: TokenSet(663),
+        slots: &[346, 359],
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1067,8 +1071,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 360],
-        accepted: TokenSet(666),
+        slots: &[346, 360, 361],
+        accepted: TokenSet(667),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1087,8 +1091,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1102,7 +1106,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1156,8 +1160,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 361, 360],
-        accepted: TokenSet(670),
+        slots: &[346, 360, 362, 361],
+        accepted: TokenSet(671),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1176,8 +1180,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1189,13 +1193,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1249,8 +1253,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(674),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1278,27 +1282,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(675))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1317,7 +1321,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1325,9 +1329,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1335,7 +1339,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1366,8 +1370,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(674),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1395,27 +1399,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(675))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1434,7 +1438,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1442,9 +1446,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1452,7 +1456,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1483,8 +1487,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 360],
-        accepted: TokenSet(678),
+        slots: &[346, 365, 361],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1503,8 +1507,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1562,8 +1566,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 361, 360],
-        accepted: TokenSet(679),
+        slots: &[346, 365, 362, 361],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1582,8 +1586,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1595,7 +1599,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -1645,8 +1649,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 360],
-        accepted: TokenSet(681),
+        slots: &[366, 346, 360, 361],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1668,8 +1672,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1683,7 +1687,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1737,8 +1741,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 361, 360],
-        accepted: TokenSet(682),
+        slots: &[366, 346, 360, 362, 361],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1760,8 +1764,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1773,13 +1777,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1833,8 +1837,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(683),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1865,27 +1869,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(675))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1904,14 +1908,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1919,9 +1923,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1929,7 +1933,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1960,8 +1964,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(683),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1992,27 +1996,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(675))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2031,14 +2035,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2046,9 +2050,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2056,7 +2060,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2087,8 +2091,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 364, 360],
-        accepted: TokenSet(684),
+        slots: &[366, 346, 365, 361],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2110,8 +2114,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2169,8 +2173,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 364, 361, 360],
-        accepted: TokenSet(685),
+        slots: &[366, 346, 365, 362, 361],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2192,8 +2196,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2205,7 +2209,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -2255,8 +2259,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2311,8 +2315,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2367,8 +2371,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(688),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2432,8 +2436,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(688),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2497,8 +2501,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2556,8 +2560,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2615,8 +2619,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(690),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2683,8 +2687,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(690),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2805,8 +2809,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[345, 369, 183, 10, 41],
-        accepted: TokenSet(692),
+        slots: &[346, 370, 183, 10, 41],
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

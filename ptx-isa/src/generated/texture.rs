@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(696),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,49 +67,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
@@ -127,28 +127,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -194,8 +194,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(705),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -216,12 +216,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -229,11 +229,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -245,49 +245,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
@@ -305,28 +305,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -369,8 +369,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(696),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -392,12 +392,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -405,11 +405,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -421,49 +421,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                     Cond::Operand(6, OperandTest::Absent),
                 ])),
@@ -475,7 +475,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -518,8 +518,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(705),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -540,12 +540,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -553,11 +553,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -569,49 +569,49 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                     Cond::Operand(6, OperandTest::Absent),
                 ])),
@@ -623,7 +623,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -663,8 +663,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(696),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -686,12 +686,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -703,11 +703,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -719,42 +719,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -765,7 +765,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -795,7 +795,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(702))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
         ],
@@ -812,8 +812,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(705),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -834,12 +834,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -851,11 +851,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -867,42 +867,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -913,7 +913,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -936,7 +936,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(702))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
             Rule {
@@ -957,8 +957,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(696),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -980,36 +980,36 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
@@ -1017,11 +1017,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1033,42 +1033,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1079,7 +1079,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1109,7 +1109,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(702))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
         ],
@@ -1126,8 +1126,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(705),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1148,36 +1148,36 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
@@ -1185,11 +1185,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1201,42 +1201,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(704)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1247,7 +1247,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1270,7 +1270,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(702))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
             Rule {
@@ -1291,8 +1291,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[374, 375, 109, 113, 65],
-        accepted: TokenSet(708),
+        slots: &[375, 376, 109, 113, 65],
+        accepted: TokenSet(709),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1312,9 +1312,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(612)), 4),
-                    (Cond::Holds(1, TokenSet(697)), 4),
+                    (Cond::Holds(1, TokenSet(613)), 4),
                     (Cond::Holds(1, TokenSet(698)), 4),
+                    (Cond::Holds(1, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1334,7 +1334,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(709)),
+                    Cond::Holds(1, TokenSet(710)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1358,14 +1358,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(701)),
+                    Cond::Holds(1, TokenSet(702)),
                     Cond::Operand(3, OperandTest::Present),
                 ])),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(710)),
+                    Cond::Holds(1, TokenSet(711)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1384,8 +1384,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[376, 38],
-        accepted: TokenSet(712),
+        slots: &[377, 38],
+        accepted: TokenSet(713),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1394,13 +1394,6 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
-                ),
                 ptxas: false,
             },
             Rule {
@@ -1417,6 +1410,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(716)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[],
@@ -1428,8 +1428,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(717),
+        slots: &[378, 38],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1449,8 +1449,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(717),
+        slots: &[378, 38],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1470,8 +1470,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(719),
+        slots: &[379, 38],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1494,8 +1494,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[379],
-        accepted: TokenSet(721),
+        slots: &[380],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -41,6 +41,7 @@ const MARKS: &[&str] = &[
     "lax",
     "exact",
     "plain",
+    "constant",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
