@@ -2,8 +2,8 @@
 
 use crate::fit::Expected;
 use crate::{
-    LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape,
-    StateSpace, TableKind, TypeExpr, TypeKind, Written,
+    LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape, StateSpace,
+    TableKind, TypeExpr, TypeKind, Written,
 };
 
 /// Where an address may lie.
@@ -92,7 +92,10 @@ impl Element<'_> {
     /// A constant in a vector without registers.
     pub(crate) fn alone(&self, constant: &Written<'_>) -> Result<(), OperandProblem> {
         let integer = matches!(constant.shape, Shape::Integer(_));
-        if self.expected.takes_alone(integer, constant.shape == Shape::Single) {
+        if self
+            .expected
+            .takes_alone(integer, constant.shape == Shape::Single)
+        {
             Ok(())
         } else {
             Err(OperandProblem::Constant)
@@ -212,7 +215,7 @@ impl Element<'_> {
             Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandProblem::Type)
             }
-            Shape::Integer(_) if self.has(Marks::CONSTANT) => Ok(()),
+            Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
@@ -230,9 +233,14 @@ impl Element<'_> {
         }
     }
 
+    /// Whether several bytes or half words of it are computed with at once.
+    fn selects(&self) -> bool {
+        self.has(Marks::HALVES) || self.has(Marks::BYTES)
+    }
+
     fn takes_function(&self) -> bool {
-        let selected = self.has(Marks::HALVES) || self.has(Marks::BYTES);
-        self.operand.role == Role::Use && !self.is_count() && !selected
+        let exact = self.has(Marks::EXACT);
+        self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 
     /// Whether the operand is an integer or a truth value whatever the instruction computes with.
@@ -245,12 +253,16 @@ impl Element<'_> {
 
     fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let opaque = self.opaque();
+        let tmem = self.has(Marks::TMEM);
         match written.shape {
-            // Anything that has a name.
-            Shape::Register(_) | Shape::Variable(..)
-                if self.has(Marks::TMEM) && self.has(Marks::LAX) =>
-            {
+            // Anything that has a name and is not of another width.
+            Shape::Variable(..) if tmem && self.has(Marks::LAX) => Ok(()),
+            Shape::Register(ty) if tmem && self.has(Marks::LAX) && matches!(ty.bits(), 1 | 32) => {
                 Ok(())
+            }
+            Shape::Register(ty) if tmem && ty != ScalarType::B32 => Err(OperandProblem::Type),
+            Shape::Special(register) if tmem && register.scalar_type().bits() > 32 => {
+                Err(OperandProblem::Type)
             }
             Shape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {

@@ -75,7 +75,7 @@ impl Expected {
         let register_kind = register.kind();
         let ty_kind = ty.kind();
         if register.bits() == ty.bits() {
-            return ty == register
+            return ty == register && ty.lanes() != 4
                 || ty_kind == TypeKind::Bits
                 || match register_kind {
                     TypeKind::Bits => true,

@@ -213,7 +213,9 @@ impl<'a> Judge<'a, '_> {
         // The second part of an address is no constant without braces, the third has braces.
         if let (Within::Bracket(1..), Shape::Bracket(parts)) = (operand.within, bound.outer.shape) {
             let third = matches!(parts, [_, _, c] if core::ptr::eq(c, written));
-            if constant || third && !matches!(written.shape, Shape::Vector(_) | Shape::RegisterVector(..)) {
+            if constant
+                || third && !matches!(written.shape, Shape::Vector(_) | Shape::RegisterVector(..))
+            {
                 return Err(OperandProblem::Shape);
             }
         }
@@ -296,7 +298,9 @@ impl<'a> Judge<'a, '_> {
         let alone = exact && !any(&|_| true);
         elements.iter().try_for_each(|e| match e.shape {
             // A selection is without effect on a whole register.
-            Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => Err(OperandProblem::Lanes),
+            Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
+                Err(OperandProblem::Lanes)
+            }
             // Nothing holds four short numbers among others.
             Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
             Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),

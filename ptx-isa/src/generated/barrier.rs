@@ -552,16 +552,12 @@ pub(crate) static FORMS: [Form; 22] = [
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(168))),
-                ptxas: true,
-            },
-            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(169)),
+                    Cond::Holds(0, TokenSet(168)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -590,19 +586,13 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44, 45],
-        accepted: TokenSet(170),
+        accepted: TokenSet(169),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Never),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -619,22 +609,16 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 95, 45],
-        accepted: TokenSet(171),
+        accepted: TokenSet(170),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Never),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -651,19 +635,13 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 95, 96, 97],
-        accepted: TokenSet(173),
+        accepted: TokenSet(172),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Never),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -680,19 +658,13 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 44, 98, 97],
-        accepted: TokenSet(174),
+        accepted: TokenSet(173),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Never),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            ptxas: false,
+        }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -709,7 +681,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[103],
-        accepted: TokenSet(175),
+        accepted: TokenSet(174),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -739,12 +711,12 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[101],
-        accepted: TokenSet(176),
+        accepted: TokenSet(175),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(168))),
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(176))),
                 ptxas: true,
             },
             Rule {

@@ -27,8 +27,6 @@ pub(crate) static FORMS: [Form; 19] = [
                 .align(8),
             Operand::new("count", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[

@@ -4819,18 +4819,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("b", 1, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("e", 1, Within::Vector(2), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("f", 1, Within::Vector(3), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -4945,18 +4937,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("b", 1, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("e", 1, Within::Vector(2), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("f", 1, Within::Vector(3), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -5071,18 +5055,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("b", 1, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("e", 1, Within::Vector(2), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
-            Operand::new("f", 1, Within::Vector(3), Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),

@@ -1021,7 +1021,6 @@ pub(crate) static LISTS: [&[Modifier]; 798] = [
         Modifier::SyncRestrictSharedCluster,
         Modifier::SyncRestrictSharedCta,
     ],
-    &[Modifier::Alias],
     &[Modifier::Async],
     &[
         Modifier::Cluster,
@@ -1060,6 +1059,7 @@ pub(crate) static LISTS: [&[Modifier]; 798] = [
         Modifier::SharedCluster,
         Modifier::SharedCta,
     ],
+    &[Modifier::Alias],
     &[Modifier::LaunchDependents, Modifier::Wait],
     &[Modifier::MulticastClusterAll],
     &[
@@ -6797,7 +6797,6 @@ pub(crate) static BITS: [[u64; 10]; 798] = [
         0x8000000000000000,
         0x60,
     ],
-    [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x80000000000, 0x0, 0x0, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x100000000000, 0x0, 0x0, 0x0],
     [
         0xe000000000000000,
@@ -6872,6 +6871,7 @@ pub(crate) static BITS: [[u64; 10]; 798] = [
         0x8000000000000000,
         0x60,
     ],
+    [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x80000000000, 0x0, 0x0, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x3, 0x0, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x200, 0x0, 0x0, 0x0, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x220, 0x0, 0x0, 0x40000, 0x20],
@@ -11279,14 +11279,14 @@ pub(crate) static SLOTS: [Slot; 416] = [
     Slot {
         name: ".async::generic",
         optional: false,
-        words: TokenSet(172),
+        words: TokenSet(171),
         sequences: &[],
         default: None,
     },
     Slot {
         name: ".level",
         optional: false,
-        words: TokenSet(175),
+        words: TokenSet(174),
         sequences: &[],
         default: None,
     },

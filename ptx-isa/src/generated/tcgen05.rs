@@ -135,7 +135,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX),
@@ -286,7 +287,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX),
@@ -378,6 +380,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
+                .mark(Marks::LAX)
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -461,6 +464,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
+                .mark(Marks::LAX)
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -545,6 +549,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
+                .mark(Marks::LAX)
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -628,6 +633,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
+                .mark(Marks::LAX)
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -710,6 +716,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -862,6 +869,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -2147,6 +2155,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[
@@ -2232,6 +2247,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2816,6 +2838,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()

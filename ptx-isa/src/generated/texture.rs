@@ -1389,7 +1389,9 @@ pub(crate) static FORMS: [Form; 14] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[
             Rule {
@@ -1433,7 +1435,9 @@ pub(crate) static FORMS: [Form; 14] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
