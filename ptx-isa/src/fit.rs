@@ -185,6 +185,8 @@ mod tests {
             ('p', 'p') => true,
             ('p', _) | (_, 'p') => false,
             ('b', _) | (_, 'b') => true,
+            // Four short numbers are bits, but to no other four.
+            (_, 'v') if b.lanes() == 4 => a.lanes() != 4,
             ('i', 'i') => !is_packed(a) || a == b,
             ('i', 'v') => true,
             _ => a == b,
@@ -199,6 +201,7 @@ mod tests {
                     "{ty} {register}"
                 );
                 let wider = register.bits() > ty.bits()
+                    && ty.is_register_type()
                     && match kind(register) {
                         'b' => kind(ty) != 'p',
                         'i' | 'v' => matches!(kind(ty), 'b' | 'i') && !is_packed(ty),

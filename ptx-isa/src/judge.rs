@@ -98,11 +98,24 @@ impl<'a> Judge<'a, '_> {
                     let marked = operands.iter().filter(|&&o| self.operand(o.into(), test));
                     marked.count() <= 1
                 }
+                RuleKind::Limit(low, high) => match (self.constant(low), self.constant(high)) {
+                    // They are read as numbers of 32 bits.
+                    (Some(low), Some(high)) => low as u32 <= high as u32,
+                    _ => true,
+                },
                 _ => true,
             };
             if !kept {
                 problems.add(Problem::Rule(rule));
             }
+        }
+    }
+
+    /// The value of an operand that is a constant.
+    fn constant(&self, operand: u8) -> Option<i64> {
+        match self.binding.get(operand.into())?.shape {
+            Shape::Integer(value) => Some(value),
+            _ => None,
         }
     }
 

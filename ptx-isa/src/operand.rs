@@ -213,14 +213,18 @@ pub struct ImmRange {
     pub low: i64,
     /// The highest.
     pub high: i64,
-    /// The distance from one to the next.
+    /// The distance from one to the next; 0 for powers of two.
     pub step: i64,
 }
 
 impl ImmRange {
     /// Whether the constant is one of them.
     pub const fn contains(&self, value: i64) -> bool {
-        self.low <= value && value <= self.high && (value - self.low) % self.step == 0
+        let stepped = match self.step {
+            0 => value > 0 && value.count_ones() == 1,
+            step => (value - self.low) % step == 0,
+        };
+        self.low <= value && value <= self.high && stepped
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state of one reading, and the smallest steps on it: blanks, tokens, errors.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,10 +14,12 @@ use ptx_ir::{
 };
 
 use crate::Parsed;
+use crate::excuse::Excuses;
 use crate::items::HeaderState;
 use crate::mnemonic::MnemonicCache;
 use crate::names::Names;
 use crate::resolve::Forward;
+use crate::trouble::Trouble;
 
 /// A step of the grammar, or what was wrong with the text.
 pub(crate) type Step<T> = Result<T, Box<Diagnostic>>;
@@ -60,14 +62,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) forward: Forward,
     /// Labels mentioned that turned out to be names declared later.
     pub(crate) late: Vec<LabelId>,
-    /// Names of declarations that were not understood.
-    pub(crate) excused: BTreeSet<NameId>,
-    /// Whether the last item was not understood: what follows it at module level mostly belongs to it.
-    pub(crate) adrift: bool,
-    /// Whether a brace of the function at hand was taken for what it may not be.
-    pub(crate) doubtful: bool,
-    /// One past the last statement that was reported: what stands behind it on its line is not.
-    pub(crate) reported_end: usize,
+    pub(crate) excuses: Excuses,
+    pub(crate) trouble: Trouble,
     /// Mentions of labels before the current statement.
     pub(crate) statement_mark: usize,
     pub(crate) mnemonics: MnemonicCache,
@@ -103,10 +99,8 @@ impl<'s> Parser<'s> {
             scope: ScopeId::new(0),
             forward: Forward::default(),
             late: Vec::new(),
-            excused: BTreeSet::new(),
-            adrift: false,
-            doubtful: false,
-            reported_end: 0,
+            excuses: Excuses::default(),
+            trouble: Trouble::default(),
             statement_mark: 0,
             mnemonics: MnemonicCache::for_source(src.len()),
             suggestions: BTreeMap::new(),
@@ -354,6 +348,7 @@ impl<'s> Parser<'s> {
     /// Keeps a diagnostic, up to the limit.
     #[cold]
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.trouble.note(&diagnostic);
         let most = self.limits.diagnostics;
         if self.diagnostics.len() < most {
             self.diagnostics.push(diagnostic);

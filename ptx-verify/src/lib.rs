@@ -21,13 +21,29 @@
 
 extern crate alloc;
 
+mod access;
+mod body;
+mod call;
+mod context;
+mod debug;
+mod header;
+mod initial;
 mod instruction;
+mod interface;
 mod layout;
+mod pragma;
+mod redeclaration;
+mod statement;
+mod variable;
 mod words;
 
 use alloc::vec::Vec;
-use ptx_ir::{Diagnostic, Module};
+use ptx_ir::{Diagnostic, Item, Module};
 use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
+
+use context::Context;
+use instruction::Instructions;
+use variable::{Scope, Tables};
 
 /// What a module is checked for.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -53,6 +69,8 @@ struct Environment {
     version: PtxVersion,
     /// `None` where the header names none that is known, which the parser reports.
     target: Option<Target>,
+    /// Whether `.target` says `texmode_independent`.
+    independent_textures: bool,
 }
 
 impl Environment {
@@ -72,8 +90,51 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
     let environment = Environment {
         version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
         target: options.target.or(module.header.target),
+        independent_textures: false,
     };
-    let mut found = Vec::new();
-    instruction::check(module, environment, &mut found);
+    let mut context = Context::new(module, environment);
+    context.environment.independent_textures = header::independent_textures(&context);
+    header::check(&mut context);
+    items(&mut context);
+    redeclaration::check(&mut context);
+    debug::check(&mut context);
+    let mut instructions = Instructions::new(module);
+    for (id, _, of_function) in module.definitions() {
+        instructions.enter(module, id, of_function);
+        body::check(&mut context, &mut instructions, of_function);
+    }
+    let mut found = context.found;
+    found.sort_by_key(|d| d.span.start);
     found
+}
+
+/// Checks the items of the module one by one.
+fn items(context: &mut Context<'_>) {
+    let module = context.module;
+    let tables = Tables {
+        declarations: &module.declarations,
+        pool: &module.pool,
+        vars: None,
+    };
+    for (id, item) in module.items() {
+        let span = module.span(id);
+        match item {
+            Item::Decl(at) => {
+                if let Some(decl) = module.declarations.decls.get(at) {
+                    context.glance(|c| variable::check(c, tables, decl, Scope::Module, span));
+                }
+            }
+            Item::Function(at) => {
+                if let Some(function) = module.functions.get(at) {
+                    context.glance(|c| interface::check(c, at, function, span));
+                }
+            }
+            Item::Directive(at) => {
+                if let Some(stmt) = module.directives.get(at) {
+                    pragma::check(context, stmt, &module.pool, pragma::Place::Outside, span);
+                }
+            }
+            _ => {}
+        }
+    }
 }

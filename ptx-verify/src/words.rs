@@ -228,6 +228,13 @@ impl Explainer<'_> {
             OperandProblem::Constant => (
                 Code::ConstantRange,
                 match operand.and_then(|o| o.range) {
+                    Some(r) if r.step == 0 => format!(
+                        "operand `{name}` of `{op}` is a power of two from {} to {}",
+                        r.low, r.high
+                    ),
+                    Some(r) if r.low == r.high => {
+                        format!("operand `{name}` of `{op}` is {}", r.low)
+                    }
                     Some(r) if r.step > 1 => format!(
                         "operand `{name}` of `{op}` is a multiple of {} from {} to {}",
                         r.step, r.low, r.high

@@ -25,17 +25,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -74,14 +77,17 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -117,7 +123,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))

@@ -59,7 +59,9 @@ pub(crate) static FORMS: [Form; 3] = [
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("immAlign", 2, Within::Whole, Role::Imm).optional(),
+            Operand::new("immAlign", 2, Within::Whole, Role::Imm)
+                .optional()
+                .range(1, 8388608, 0),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
