@@ -989,6 +989,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[],

@@ -288,7 +288,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -3524,7 +3525,7 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3545,8 +3546,9 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
@@ -3576,10 +3578,12 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
             Operand::new("fraction", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::F32)),
+                .ty(TypeExpr::Scalar(ScalarType::F32))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3599,8 +3603,10 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("access-property", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("access-property", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),

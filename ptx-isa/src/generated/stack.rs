@@ -38,7 +38,8 @@ pub(crate) static FORMS: [Form; 3] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
-            .mark(Marks::REG)],
+            .mark(Marks::REG)
+            .mark(Marks::EXACT)],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
             ptxas: false,

@@ -86,7 +86,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -110,7 +110,8 @@ pub(crate) static FORMS: [Form; 13] = [
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -134,7 +135,8 @@ pub(crate) static FORMS: [Form; 13] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -159,7 +161,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -187,7 +189,8 @@ pub(crate) static FORMS: [Form; 13] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -216,7 +219,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -257,7 +260,7 @@ pub(crate) static FORMS: [Form; 13] = [
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -279,7 +282,8 @@ pub(crate) static FORMS: [Form; 13] = [
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -302,7 +306,7 @@ pub(crate) static FORMS: [Form; 13] = [
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -333,7 +337,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("membermask", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
