@@ -215,6 +215,9 @@ impl Element<'_> {
             Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandProblem::Type)
             }
+            Shape::Float | Shape::Single if self.has(Marks::EXACT) && !self.is_float() => {
+                Err(OperandProblem::Constant)
+            }
             Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
@@ -231,6 +234,10 @@ impl Element<'_> {
             Shape::RegisterVector(..) => Err(OperandProblem::Length(1)),
             _ => Err(OperandProblem::Kind),
         }
+    }
+
+    fn is_float(&self) -> bool {
+        matches!(self.expected, Expected::Type(ty) if ty.is_float())
     }
 
     /// Whether several bytes or half words of it are computed with at once.

@@ -1092,7 +1092,9 @@ pub(crate) static FORMS: [Form; 42] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {

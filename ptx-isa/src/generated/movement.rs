@@ -4195,7 +4195,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4303,7 +4306,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4440,7 +4446,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4481,7 +4490,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4518,7 +4530,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4540,7 +4555,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4552,7 +4567,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4582,7 +4600,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
@@ -4613,7 +4634,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     Form {
@@ -4629,7 +4653,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4641,7 +4665,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4671,7 +4698,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4701,7 +4731,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4729,7 +4762,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4758,7 +4794,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -4789,7 +4828,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -4818,7 +4860,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4836,7 +4881,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4848,7 +4893,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -4876,7 +4924,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -4907,7 +4958,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -4936,7 +4990,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4954,7 +5011,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4966,7 +5023,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -4994,7 +5054,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -5025,7 +5088,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -5054,7 +5120,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5072,7 +5141,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5084,7 +5153,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5112,7 +5184,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5141,7 +5216,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5170,7 +5248,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5206,7 +5287,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5241,7 +5325,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5277,7 +5364,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5313,7 +5403,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {

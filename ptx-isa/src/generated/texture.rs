@@ -108,13 +108,6 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(3, OperandTest::Present),
-                ])),
-                ptxas: true,
-            },
-            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -177,6 +170,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -200,7 +200,8 @@ pub(crate) static FORMS: [Form; 14] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -286,13 +287,6 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(3, OperandTest::Present),
-                ])),
-                ptxas: true,
-            },
-            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -347,6 +341,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -462,14 +463,6 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(3, OperandTest::Present),
-                    Cond::Operand(6, OperandTest::Absent),
-                ])),
-                ptxas: true,
-            },
-            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -504,6 +497,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -524,7 +524,8 @@ pub(crate) static FORMS: [Form; 14] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -610,14 +611,6 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Operand(3, OperandTest::Present),
-                    Cond::Operand(6, OperandTest::Absent),
-                ])),
-                ptxas: true,
-            },
-            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -644,6 +637,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -798,6 +798,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -818,7 +825,8 @@ pub(crate) static FORMS: [Form; 14] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -940,6 +948,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: true,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
@@ -999,6 +1014,7 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
@@ -1011,6 +1027,7 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1112,6 +1129,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
                 ptxas: true,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -1132,7 +1156,8 @@ pub(crate) static FORMS: [Form; 14] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1167,6 +1192,7 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
@@ -1179,6 +1205,7 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                 ]))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1274,6 +1301,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: true,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
@@ -1358,17 +1392,17 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(702)),
-                    Cond::Operand(3, OperandTest::Present),
-                ])),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(711)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
