@@ -525,12 +525,12 @@ pub(crate) static LISTS: [&[Modifier]; 798] = [
         Modifier::U64,
         Modifier::Xor,
     ],
-    &[Modifier::Cluster],
     &[
         Modifier::Shared,
         Modifier::SharedCta,
         Modifier::SharedCluster,
     ],
+    &[Modifier::Cluster],
     &[Modifier::Exch],
     &[Modifier::U32, Modifier::S32, Modifier::U64, Modifier::S64],
     &[Modifier::F64],
@@ -6340,6 +6340,7 @@ pub(crate) static BITS: [[u64; 10]; 798] = [
         0x8000000000033330,
         0x70,
     ],
+    [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x70],
     [
         0x4000000000000000,
         0x0,
@@ -6352,7 +6353,6 @@ pub(crate) static BITS: [[u64; 10]; 798] = [
         0x0,
         0x0,
     ],
-    [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x70],
     [0x10000000000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x330, 0x0],
     [0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x2000, 0x0],
@@ -11072,7 +11072,7 @@ pub(crate) static SLOTS: [Slot; 416] = [
     Slot {
         name: ".scope",
         optional: false,
-        words: TokenSet(96),
+        words: TokenSet(97),
         sequences: &[],
         default: None,
     },
@@ -11240,7 +11240,7 @@ pub(crate) static SLOTS: [Slot; 416] = [
     Slot {
         name: ".cluster",
         optional: false,
-        words: TokenSet(96),
+        words: TokenSet(97),
         sequences: &[],
         default: None,
     },
@@ -11811,7 +11811,7 @@ pub(crate) static SLOTS: [Slot; 416] = [
     Slot {
         name: ".space",
         optional: true,
-        words: TokenSet(97),
+        words: TokenSet(96),
         sequences: &[],
         default: None,
     },

@@ -139,6 +139,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LAX),
         ],
         rules: &[Rule {
@@ -291,6 +292,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
@@ -1177,6 +1179,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1387,6 +1390,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1583,6 +1587,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1758,6 +1763,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1981,6 +1987,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2197,6 +2204,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2346,6 +2354,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2467,6 +2476,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2591,6 +2601,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2718,6 +2729,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))

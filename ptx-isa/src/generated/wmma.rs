@@ -26,19 +26,29 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
@@ -113,6 +123,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -125,6 +136,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -156,6 +174,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -168,6 +187,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -199,6 +225,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -211,6 +238,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -242,6 +276,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -254,6 +289,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -287,19 +329,29 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
@@ -372,6 +424,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -384,6 +437,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -413,6 +473,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -425,6 +486,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -454,6 +522,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -466,6 +535,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -495,6 +571,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -507,6 +584,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -537,19 +621,29 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
