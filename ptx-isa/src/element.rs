@@ -246,7 +246,10 @@ impl Element<'_> {
     }
 
     fn takes_function(&self) -> bool {
-        let exact = self.has(Marks::EXACT);
+        // What holds numbers of eight bits and less holds no address.
+        let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
+        let exact =
+            self.has(Marks::EXACT) || matches!(self.expected, Expected::Type(ty) if short(ty));
         self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 

@@ -51,6 +51,11 @@ impl Expected {
         matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
     }
 
+    /// Whether registers are declared with it.
+    pub(crate) fn is_declared(self) -> bool {
+        matches!(self, Self::Type(ty) if ty.is_register_type())
+    }
+
     /// The width in bits.
     pub fn bits(self) -> Option<u16> {
         match self {

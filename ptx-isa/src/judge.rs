@@ -316,6 +316,14 @@ impl<'a> Judge<'a, '_> {
             }
             // Nothing holds four short numbers among others.
             Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
+            // No register is declared with this type of half precision, and no constant has it.
+            Shape::Integer(_) | Shape::Float | Shape::Single
+                if !operand.marks.contains(Marks::EXACT)
+                    && element.expected.is_half()
+                    && !element.expected.is_declared() =>
+            {
+                Err(OperandProblem::Constant)
+            }
             Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),
             // The type of a constant among registers is theirs.
             Shape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),

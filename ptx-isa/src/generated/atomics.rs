@@ -204,6 +204,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
                 ptxas: false,
             },

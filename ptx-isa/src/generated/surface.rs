@@ -248,6 +248,13 @@ pub(crate) static FORMS: [Form; 8] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(28)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(494))),
+                ),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[],
