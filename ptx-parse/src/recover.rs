@@ -4,14 +4,14 @@
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Code, Diagnostic, Opaque, Severity, Statement};
+use ptx_ir::{Code, Diagnostic, Opaque, Severity, Span, Statement};
 use ptx_isa::Directive;
 
 use crate::parser::{Parser, Step};
 
 impl Parser<'_> {
     /// A `;` is missing before what stands here. If a new statement begins here, that is all that
-    /// is wrong: it is reported behind the last token, and the statement is complete.
+    /// is wrong: it is reported at what follows, and the statement is complete.
     #[cold]
     pub(crate) fn missing_semicolon(&mut self, expected: &str) -> Step<()> {
         let gap = &self.src[self.last..self.pos];
@@ -31,9 +31,16 @@ impl Parser<'_> {
         }
         let start = self.statement_start();
         let end = self.last;
-        let message = String::from("this statement has no `;` at its end");
-        let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
-        self.report_unless_spoiled(start, d.with_help("add `;` here"));
+        let last = Span::at(end.saturating_sub(1), end);
+        // The assembler notices it at what follows, and so does a reader who knows its messages.
+        let next = match self.token_end() {
+            to if to > self.pos => Span::at(self.pos, to),
+            _ => last,
+        };
+        let message = String::from("the statement before this has no `;` at its end");
+        let d = self.error(Code::MissingSemicolon, next.start as usize, next.end as usize, message);
+        let d = d.with_label(last, "here it ends");
+        self.report_unless_spoiled(start, d.with_help("add `;` behind it"));
         // The last token may not be what was meant.
         self.forward.rewind_last(self.src, end);
         // Where a `}` stands in its place, the block may well go on.
