@@ -309,6 +309,9 @@ impl<'a> Judge<'a, '_> {
         let bits = any(&|ty| ty.kind() == TypeKind::Bits);
         let exact = operand.marks.contains(Marks::EXACT) || element.expected.is_half();
         let alone = exact && !any(&|_| true);
+        let Some(first) = elements.first() else {
+            return Ok(());
+        };
         elements.iter().try_for_each(|e| match e.shape {
             // A selection is without effect on a whole register.
             Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
@@ -316,9 +319,10 @@ impl<'a> Judge<'a, '_> {
             }
             // Nothing holds four short numbers among others.
             Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
-            // No register is declared with this type of half precision, and no constant has it.
+            // The first element gives a vector its type, and no constant is of a type without registers.
             Shape::Integer(_) | Shape::Float | Shape::Single
-                if !operand.marks.contains(Marks::EXACT)
+                if core::ptr::eq(e, first)
+                    && !operand.marks.contains(Marks::EXACT)
                     && element.expected.is_half()
                     && !element.expected.is_declared() =>
             {

@@ -38,7 +38,12 @@ impl Parser<'_> {
             _ => last,
         };
         let message = String::from("the statement before this has no `;` at its end");
-        let d = self.error(Code::MissingSemicolon, next.start as usize, next.end as usize, message);
+        let d = self.error(
+            Code::MissingSemicolon,
+            next.start as usize,
+            next.end as usize,
+            message,
+        );
         let d = d.with_label(last, "here it ends");
         self.report_unless_spoiled(start, d.with_help("add `;` behind it"));
         // The last token may not be what was meant.
