@@ -220,11 +220,13 @@ pub struct ImmRange {
 impl ImmRange {
     /// Whether the constant is one of them.
     pub const fn contains(&self, value: i64) -> bool {
-        let stepped = match self.step {
-            0 => value > 0 && value.count_ones() == 1,
-            step => (value - self.low) % step == 0,
-        };
-        self.low <= value && value <= self.high && stepped
+        // Within the limits first: beyond them the distance may not fit.
+        self.low <= value
+            && value <= self.high
+            && match self.step {
+                0 => value > 0 && value.count_ones() == 1,
+                step => (value - self.low) % step == 0,
+            }
     }
 }
 
