@@ -41,7 +41,7 @@ impl Parser<'_> {
         self.body.end = (self.last - open) as u32;
         self.close_scope(ScopeId::new(0));
         self.settle_labels();
-        let body = self.body.take_exact();
+        let body = self.body.cut();
         self.in_body = false;
         body
     }

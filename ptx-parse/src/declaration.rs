@@ -256,7 +256,7 @@ impl Parser<'_> {
         self.expect(b')', "`)` behind the attributes")?;
         let table = &mut self.declarations().attributes;
         let start = table.len() as u32;
-        table.extend_from_slice(&found);
+        table.extend(found.iter().copied());
         Ok(TableRange {
             start,
             len: found.len() as u32,

@@ -100,7 +100,7 @@ impl Parser<'_> {
         if !declared && self.peek_body() {
             self.in_body = true;
             let body = self.body();
-            function.body = Some(self.module.bodies.push(body));
+            function.body = Some(self.keep_body(body));
             // What was declared inside goes on as a name of the module.
             for (name, symbol, at) in core::mem::take(&mut self.late_symbols) {
                 if self.names.find(name).is_none() {

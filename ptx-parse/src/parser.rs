@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Body, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand, OperandPool,
-    Origin, ScopeId, Severity, SigId, Span, SymbolId,
+    Body, BodyId, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand,
+    OperandPool, Origin, ScopeId, Severity, SigId, Span, SymbolId,
 };
 
 use crate::Parsed;
@@ -42,8 +42,10 @@ pub(crate) struct Parser<'s> {
     pub(crate) trivia: Trivia,
     pub(crate) limits: Limits,
     pub(crate) module: Module,
-    /// The body being read; its room is used again for the next one.
+    /// The body being read, behind those that wait for their tables.
     pub(crate) body: Body,
+    /// The first body that waits, and where the source behind the one before goes on.
+    waiting: (usize, usize),
     /// Whether statements of `body` are being read: operands then go to its pool.
     pub(crate) in_body: bool,
     pub(crate) header: HeaderState,
@@ -88,7 +90,8 @@ impl<'s> Parser<'s> {
             trivia: Trivia::default(),
             limits,
             module: Module::with_source(source),
-            body: Body::default(),
+            body: Body::with_room(src.len().min(Body::SHARED_TEXT)),
+            waiting: (0, 0),
             in_body: false,
             header: HeaderState::Empty,
             header_reported: false,
@@ -104,7 +107,7 @@ impl<'s> Parser<'s> {
             statement_mark: 0,
             mnemonics: MnemonicCache::for_source(src.len()),
             suggestions: BTreeMap::new(),
-            sig_facts: Vec::new(),
+            sig_facts: Vec::with_capacity(src.len().min(Body::SHARED_TEXT) / 100),
             scratch: Vec::new(),
             names: Names::default(),
             unknown: Severity::Error,
@@ -159,12 +162,29 @@ impl<'s> Parser<'s> {
         self.foreign_bytes();
         let mut diagnostics = core::mem::take(&mut self.diagnostics);
         self.late_names(&mut diagnostics);
-        self.diagnostics = diagnostics;
-        self.diagnostics.sort_by_key(|d| d.span.start);
+        diagnostics.sort_by_key(|d| d.span.start);
+        let (mut module, body, waiting) = self.into_tables();
+        body.finish(module.bodies.values_mut().skip(waiting));
         Parsed {
-            module: self.module,
-            diagnostics: self.diagnostics,
+            module,
+            diagnostics,
         }
+    }
+
+    /// What was read; what reading alone needed is dropped before the tables are copied.
+    fn into_tables(self) -> (Module, Body, usize) {
+        (self.module, self.body, self.waiting.0)
+    }
+
+    /// Keeps a body; those of a long enough text get their tables together.
+    pub(crate) fn keep_body(&mut self, body: Body) -> BodyId {
+        let id = self.module.bodies.push(body);
+        if self.pos - self.waiting.1 >= Body::SHARED_TEXT {
+            let bodies = self.module.bodies.values_mut().skip(self.waiting.0);
+            self.body.share(bodies);
+            self.waiting = (self.module.bodies.len(), self.pos);
+        }
+        id
     }
 
     // --- bytes ---

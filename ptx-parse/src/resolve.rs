@@ -470,7 +470,8 @@ impl Parser<'_> {
     #[inline(never)]
     fn rewrite_labels(&mut self, forward: &mut Forward) {
         // What each label becomes: another label, or the name that nothing declares.
-        let old = core::mem::take(&mut self.body.labels);
+        let old = self.body.labels.clone();
+        self.body.labels.clear();
         let mut becomes: Vec<Operand> = old.ids().map(Operand::Label).collect();
         for &id in &forward.unset {
             becomes[id.index()] = Operand::Name(old[id].name);

@@ -1,7 +1,10 @@
 //! What every rule needs: the module, what it is checked for, and where findings go.
 
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
+
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{Code, Diagnostic, Module, Operand, OperandPool, Span};
 use ptx_isa::{PtxVersion, Target};
@@ -9,11 +12,26 @@ use ptx_isa::{PtxVersion, Target};
 use crate::Environment;
 use crate::statement::Statement;
 
+/// Something outside of instructions that not every version or target has.
+#[derive(Clone, Debug)]
+pub(crate) struct Need {
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// What it is.
+    pub(crate) what: String,
+    /// The first version that has it.
+    pub(crate) version: PtxVersion,
+    /// The first target that has it; `None` for all targets.
+    pub(crate) target: Option<Target>,
+}
+
 /// A module under examination.
 pub(crate) struct Context<'m> {
     pub(crate) module: &'m Module,
     pub(crate) environment: Environment,
     pub(crate) found: Vec<Diagnostic>,
+    /// What the module needs, where somebody asks.
+    pub(crate) needs: Option<Vec<Need>>,
     /// Whether statements are read again to find the places of their words.
     looking: bool,
 }
@@ -25,6 +43,7 @@ impl<'m> Context<'m> {
             module,
             environment,
             found: Vec::new(),
+            needs: None,
             looking: true,
         }
     }
@@ -33,13 +52,16 @@ impl<'m> Context<'m> {
     /// rule is applied once more, to point at the words.
     pub(crate) fn glance(&mut self, rule: impl Fn(&mut Self)) {
         let count = self.found.len();
-        self.looking = false;
-        rule(self);
-        self.looking = true;
-        if self.found.len() > count {
-            self.found.truncate(count);
+        if self.needs.is_none() {
+            self.looking = false;
             rule(self);
+            self.looking = true;
+            if self.found.len() == count {
+                return;
+            }
+            self.found.truncate(count);
         }
+        rule(self);
     }
 
     /// Adds an error.
@@ -56,6 +78,40 @@ impl<'m> Context<'m> {
 
     pub(crate) fn version(&self) -> PtxVersion {
         self.environment.version
+    }
+
+    /// Notes that something needs a version and a target, and reports it where it is not there.
+    pub(crate) fn need(
+        &mut self,
+        code: Code,
+        at: impl Fn(&Self) -> Span,
+        what: &dyn fmt::Display,
+        version: PtxVersion,
+        target: Option<Target>,
+    ) {
+        let there = self.version() >= version && target.is_none_or(|t| self.has(t));
+        if there && self.needs.is_none() {
+            return;
+        }
+        let span = at(self);
+        if let Some(needs) = &mut self.needs {
+            needs.push(Need {
+                span,
+                what: what.to_string(),
+                version,
+                target,
+            });
+        }
+        if there {
+            return;
+        }
+        let (have, place) = (self.version(), self.environment.target);
+        let place = place.map_or("", Target::text);
+        let message = format!("{what} is not there in PTX {have} on {place}");
+        self.error(code, span, message).help = Some(match target {
+            Some(target) => format!("it needs PTX {version} and {target}"),
+            None => format!("it needs PTX {version}"),
+        });
     }
 
     /// Whether what asks for this target is there; true where no target is known.

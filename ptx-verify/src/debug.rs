@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Item, Operand, OperandPool, Section, SectionEntry, Span};
-use ptx_isa::{Directive, ScalarType};
+use ptx_isa::{Directive, PtxVersion, ScalarType};
 
 use crate::context::{Context, integer};
 
@@ -49,6 +49,11 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
     for entry in &section.entries {
         let (ty, value) = match *entry {
             SectionEntry::Label(name) => {
+                if labels.is_empty() {
+                    let what = "a label in a section";
+                    let version = PtxVersion::new(7, 0);
+                    context.need(Code::DebugInfo, |_| span, &what, version, None);
+                }
                 if !labels.insert(name) {
                     let text = context.module.name(name);
                     let at = context.statement(span).nth(text, 1);
@@ -87,7 +92,15 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
 
 /// A label or a section as a datum: its address has 32 or 64 bits.
 fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
-    let Operand::Name(name) = operand else { return };
+    let name = match operand {
+        Operand::Name(name) => name,
+        Operand::Difference(_) => {
+            let what = "the distance of two labels";
+            let version = PtxVersion::new(7, 5);
+            return context.need(Code::DebugInfo, |_| span, &what, version, None);
+        }
+        _ => return,
+    };
     if ty.bits() < 32 {
         let text = context.module.name(name);
         let at = context.statement(span).find(text);
@@ -114,6 +127,11 @@ fn number(context: &Context<'_>, span: Span, value: i64) -> Span {
 
 /// The numbers of a `.loc` have 32 bits.
 pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Operand], span: Span) {
+    if args.len() > 3 {
+        let at = |c: &Context<'_>| c.statement(span).find("inlined_at");
+        let what = "the place that code was inlined at";
+        context.need(Code::DebugInfo, at, &what, PtxVersion::new(7, 0), None);
+    }
     // What has more than 31 bits is never small.
     let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
     let mut values = long.filter_map(|o| integer(pool, *o));

@@ -5,6 +5,7 @@ use ptx_ir::{Code, DirectiveStmt, Item, ItemId, Operand, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::context::Context;
+use crate::interface::floor;
 
 /// Every directive of a kind at module level.
 fn each(context: &Context<'_>, directive: Directive) -> alloc::vec::Vec<(Span, DirectiveStmt)> {
@@ -25,12 +26,8 @@ pub(crate) fn check(context: &mut Context<'_>) {
     for (span, stmt) in each(context, Directive::Target) {
         target(context, span, stmt, version);
     }
-    let first = Directive::AddressSize.since();
-    if let Some((span, _)) = each(context, Directive::AddressSize).first()
-        && version.is_some_and(|v| v < first)
-    {
-        let message = format!("`.address_size` begins with PTX {first}");
-        context.error(Code::DirectiveFloor, *span, message);
+    if let Some((span, _)) = each(context, Directive::AddressSize).first() {
+        floor(context, Directive::AddressSize, *span);
     }
 }
 
@@ -69,10 +66,14 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
         let Some(option) = TargetOption::from_text(text) else {
             continue;
         };
-        if version.is_some_and(|v| v < option.since()) {
-            let message = format!("`{option}` begins with PTX {}", option.since());
-            context.error(Code::TargetOption, at, message);
-        }
+        let what = format!("`{option}`");
+        context.need(
+            Code::TargetOption,
+            |_| at,
+            &what,
+            option.since(),
+            option.target(),
+        );
         match option {
             TargetOption::TexmodeUnified | TargetOption::TexmodeIndependent => {
                 if let Some(other) = textures.filter(|t| *t != option) {

@@ -8,7 +8,7 @@ use ptx_ir::{
     Address, Code, Declarator, Linkage, Operand, OperandPool, PrimaryMap, Span, SymbolKind, Var,
     VarDecl, VarId,
 };
-use ptx_isa::{ScalarType, StateSpace, TypeKind};
+use ptx_isa::{PtxVersion, ScalarType, StateSpace, TypeKind};
 
 use crate::context::{Context, constant_kind, integer};
 use crate::statement::Statement;
@@ -272,6 +272,10 @@ impl Values<'_, '_> {
 
     /// One byte of an address: `0xFF00(x)`.
     fn masked(&mut self, at: ptx_ir::OperandRef) -> bool {
+        let (what, version) = ("one byte of an address", PtxVersion::new(7, 1));
+        let place = self.at;
+        self.context
+            .need(Code::InitialValue, |_| place, &what, version, None);
         let (mask, inner) = self.pool.pair(at);
         let mask = integer(self.pool, mask).map(|m| m as u64);
         let byte = |m: u64| m.trailing_zeros().is_multiple_of(8) && m >> m.trailing_zeros() == 0xFF;

@@ -10,7 +10,7 @@ use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use crate::context::{Context, integer};
 use crate::statement::Statement;
-use crate::variable::power_of_two;
+use crate::variable::{power_of_two, unified};
 
 /// What an interface belongs to.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -63,6 +63,13 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
     }
     let ends = Ends::new(context, id, whole);
     let statement = context.statement(ends.header);
+    if function.linkage == Some(Linkage::Weak) {
+        floor(
+            context,
+            Directive::Weak,
+            statement.find(Directive::Weak.text()),
+        );
+    }
     if function.linkage == Some(Linkage::Common) {
         let at = statement.find(Directive::Common.text());
         let message = "`.common` is for variables, not for functions";
@@ -72,6 +79,9 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
         .attributes
         .of(&context.module.declarations.attributes)
     {
+        if let Attribute::Unified(..) = attribute {
+            unified(context, &statement);
+        }
         if *attribute == Attribute::Managed {
             let message = "`.managed` is for variables, not for functions";
             context.error(Code::Attribute, statement.find(".managed"), message.into());
@@ -92,6 +102,13 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
 pub(crate) fn check_prototype(context: &mut Context<'_>, interface: &Interface, whole: Span) {
     let statement = context.statement(whole);
     parameters(context, interface, Owner::Prototype, &statement);
+    for stmt in interface
+        .directives
+        .of(&context.module.interface_directives)
+    {
+        let at = statement.find(stmt.directive.text());
+        floor(context, stmt.directive, at);
+    }
 }
 
 fn parameters(
@@ -146,6 +163,26 @@ fn name_of(context: &Context<'_>, param: &Param, statement: &Statement<'_>) -> S
     statement.find(name)
 }
 
+/// Parameters in `.param` begin with the calling convention that has a stack, for functions; arrays of any size later.
+fn by_stack(context: &mut Context<'_>, param: &Param, owner: Owner, at: Span) {
+    let (what, version, target) = if owner == Owner::Kernel {
+        (
+            "a list of parameters of a kernel",
+            PtxVersion::new(1, 4),
+            None,
+        )
+    } else if is_incomplete(context, param) {
+        let what = "a parameter that is an array without its size";
+        (what, PtxVersion::new(6, 0), Some(Target::Sm30))
+    } else if param.space == StateSpace::Param {
+        let what = "a parameter of a function in `.param`";
+        (what, PtxVersion::new(2, 0), Some(Target::Sm20))
+    } else {
+        return;
+    };
+    context.need(Code::Parameter, |_| at, &what, version, target);
+}
+
 fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: &Statement<'_>) {
     let Some(ty) = param.ty.known() else { return };
     let pool = &context.module.pool;
@@ -184,11 +221,15 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
         context.error(Code::VariableType, statement.find(ty.text()), message);
         return;
     }
-    if ty.since() > context.version() {
-        let message = format!("parameters of `{ty}` begin with PTX {}", ty.since());
-        context.error(Code::VariableType, statement.find(ty.text()), message);
-        return;
-    }
+    let what = format!("a parameter of type `{ty}`");
+    context.need(
+        Code::VariableType,
+        |_| statement.find(ty.text()),
+        &what,
+        ty.since(),
+        ty.target(),
+    );
+    by_stack(context, param, owner, at);
     let problem: Option<String> = if register {
         let array = !param.dims.is_empty();
         (opaque || array).then(|| "a parameter in `.reg` is a plain register".into())
@@ -265,18 +306,17 @@ fn space_of_parameters(context: &mut Context<'_>, function: &Function, ends: &En
         end = (end + align - 1) / align * align;
         end = end.saturating_add(size);
     }
-    let wide = context.version() >= PtxVersion::new(8, 1) && context.has(Target::Sm70);
-    let most = if wide { MANY } else { FEW };
-    if end > most {
-        let name = context.module.name(function.name);
+    let name = context.module.name(function.name);
+    if end > MANY {
         let message =
-            format!("the parameters of `{name}` take {end} bytes, and {most} is the most");
-        let error = context.error(Code::ParameterSpace, ends.close, message);
-        error.help = Some(if wide || end > MANY {
-            "pass a pointer to the data".into()
-        } else {
-            format!("PTX 8.1 and sm_70 allow {MANY}")
-        });
+            format!("the parameters of `{name}` take {end} bytes, and {MANY} is the most");
+        context
+            .error(Code::ParameterSpace, ends.close, message)
+            .help = Some("pass a pointer to the data".into());
+    } else if end > FEW {
+        let what = format!("a list of parameters of {end} bytes, more than {FEW},");
+        let (version, target) = (PtxVersion::new(8, 1), Some(Target::Sm70));
+        context.need(Code::ParameterSpace, |_| ends.close, &what, version, target);
     }
 }
 
@@ -376,18 +416,17 @@ fn directives(
 
 /// Whether the version and the target have the directive.
 pub(crate) fn floor(context: &mut Context<'_>, directive: Directive, at: Span) {
-    let version = context.version();
-    let message = if directive.until().is_some_and(|until| until <= version) {
-        let until = directive.until().unwrap_or(version);
-        format!("`{directive}` is gone since PTX {until}")
-    } else if directive.since() > version {
-        format!("`{directive}` begins with PTX {}", directive.since())
-    } else if let Some(target) = directive.target().filter(|t| !context.has(*t)) {
-        format!("`{directive}` begins with `{target}`")
-    } else {
+    if let Some(until) = directive
+        .until()
+        .filter(|until| *until <= context.version())
+    {
+        let message = format!("`{directive}` is gone since PTX {until}");
+        context.error(Code::DirectiveFloor, at, message);
         return;
-    };
-    context.error(Code::DirectiveFloor, at, message);
+    }
+    let what = format!("`{directive}`");
+    let (version, target) = (directive.since(), directive.target());
+    context.need(Code::DirectiveFloor, |_| at, &what, version, target);
 }
 
 fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Span) {

@@ -33,15 +33,18 @@ mod interface;
 mod layout;
 mod pragma;
 mod redeclaration;
+mod requires;
 mod statement;
 mod variable;
 mod words;
+
+pub use requires::{Availability, Reason, Requirements, requires};
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Item, Module};
 use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
 
-use context::Context;
+use context::{Context, Need};
 use instruction::Instructions;
 use variable::{Scope, Tables};
 
@@ -86,6 +89,11 @@ impl Environment {
 /// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser
 /// could not read is passed over: it was reported.
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
+    examine(module, options, false).0
+}
+
+/// What is wrong with a module, and, if asked for, what it needs outside of its instructions.
+fn examine(module: &Module, options: &Options, needs: bool) -> (Vec<Diagnostic>, Vec<Need>) {
     let version = options.version.or(module.header.version);
     let environment = Environment {
         version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
@@ -93,6 +101,7 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
         independent_textures: false,
     };
     let mut context = Context::new(module, environment);
+    context.needs = needs.then(Vec::new);
     context.environment.independent_textures = header::independent_textures(&context);
     header::check(&mut context);
     items(&mut context);
@@ -105,7 +114,7 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
     }
     let mut found = context.found;
     found.sort_by_key(|d| d.span.start);
-    found
+    (found, context.needs.unwrap_or_default())
 }
 
 /// Checks the items of the module one by one.

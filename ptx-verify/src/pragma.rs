@@ -2,7 +2,7 @@
 
 use alloc::format;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, OperandPool, Span};
-use ptx_isa::Directive;
+use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::context::Context;
 
@@ -14,12 +14,40 @@ pub(crate) enum Place {
     Body,
 }
 
-/// The pragmas of the manual, and whether they stand in bodies alone.
-const KNOWN: [(&str, bool); 4] = [
-    ("nounroll", false),
-    ("used_bytes_mask", true),
-    ("enable_smem_spilling", true),
-    ("frequency", true),
+/// A pragma of the manual.
+struct Pragma {
+    name: &'static str,
+    /// Whether it stands in bodies alone.
+    in_body: bool,
+    since: PtxVersion,
+    target: Option<Target>,
+}
+
+const KNOWN: [Pragma; 4] = [
+    Pragma {
+        name: "nounroll",
+        in_body: false,
+        since: PtxVersion::new(2, 0),
+        target: None,
+    },
+    Pragma {
+        name: "used_bytes_mask",
+        in_body: true,
+        since: PtxVersion::new(8, 3),
+        target: Some(Target::Sm50),
+    },
+    Pragma {
+        name: "enable_smem_spilling",
+        in_body: true,
+        since: PtxVersion::new(8, 7),
+        target: Some(Target::Sm75),
+    },
+    Pragma {
+        name: "frequency",
+        in_body: true,
+        since: PtxVersion::new(9, 0),
+        target: None,
+    },
 ];
 
 /// Checks one `.pragma`.
@@ -42,13 +70,17 @@ pub(crate) fn check(
             .split_ascii_whitespace()
             .next()
             .unwrap_or("");
-        match KNOWN.iter().find(|(name, _)| *name == word) {
-            Some((_, true)) if place == Place::Outside => {
+        match KNOWN.iter().find(|p| p.name == word) {
+            Some(known) if known.in_body && place == Place::Outside => {
                 let at = context.statement(span).find(text);
                 let message = format!("the pragma `{word}` stands in the body of a function");
                 context.error(Code::PragmaPlace, at, message);
             }
-            Some(_) => {}
+            Some(known) => {
+                let at = |c: &Context<'_>| c.statement(span).find(text);
+                let what = format!("the pragma `{word}`");
+                context.need(Code::PragmaPlace, at, &what, known.since, known.target);
+            }
             None => {
                 let at = context.statement(span).find(text);
                 let message = format!("the pragma `{word}` is not known and is ignored");

@@ -10,7 +10,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, StateSpace};
 
 use crate::context::{Context, integer};
-use crate::interface::Ends;
+use crate::interface::{self, Ends};
 use crate::variable::word;
 
 /// The first declaration of every name so far.
@@ -302,6 +302,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
             Item::Directive(at) => {
                 let stmt = module.directives.get(at);
                 if let Some(stmt) = stmt.filter(|s| s.directive == Directive::Alias) {
+                    interface::floor(context, Directive::Alias, span);
                     alias(context, &mut aliased, span, module.pool.slice(stmt.args));
                 }
             }

@@ -5,11 +5,11 @@ use ptx_ir::{
     Attribute, Code, Declarations, Declarator, Linkage, Operand, OperandPool, PrimaryMap, Span,
     Var, VarDecl, VarId,
 };
-use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use crate::context::{Context, integer};
-use crate::initial;
 use crate::statement::Statement;
+use crate::{initial, interface};
 
 /// Where a declaration stands.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -37,7 +37,8 @@ pub(crate) fn check(
 ) {
     let Some(ty) = decl.ty.known() else { return };
     let declarators = decl.declarators.of(&tables.declarations.declarators);
-    let known = ty.is_register_type() && ty.since() <= context.version();
+    let old = PtxVersion::new(1, 0);
+    let known = ty.is_register_type() && ty.since() == old && ty.target().is_none();
     if plain(decl) && scope == Scope::Body && known {
         let simple = |d: &Declarator| d.dims.is_empty() && d.init == Operand::Absent;
         if declarators.iter().all(simple) {
@@ -138,12 +139,23 @@ fn of_all(
     if opaque && !opaque_place(context, space, scope, ty, type_at) {
         return;
     }
-    if ty.since() > context.version() {
-        let message = format!(
-            "registers and variables of `{ty}` begin with PTX {}",
-            ty.since()
-        );
-        context.error(Code::VariableType, type_at, message);
+    let what = format!("a variable of type `{ty}`");
+    context.need(
+        Code::VariableType,
+        |_| type_at,
+        &what,
+        ty.since(),
+        ty.target(),
+    );
+    let directive = match decl.linkage {
+        Some(Linkage::Weak) => Some(Directive::Weak),
+        Some(Linkage::Common) => Some(Directive::Common),
+        _ => None,
+    };
+    let attribute = (decl.attributes.len > 0).then_some(Directive::Attribute);
+    for directive in [directive, attribute].into_iter().flatten() {
+        let at = statement.find(directive.text());
+        interface::floor(context, directive, at);
     }
     if space == StateSpace::Param && !opaque && (decl.vector > 1 || !ty.is_parameter_type()) {
         let what = if decl.vector > 1 {
@@ -268,10 +280,13 @@ fn attributes(
     decl: &VarDecl,
     statement: &Statement<'_>,
 ) {
-    if decl.space == StateSpace::Global {
-        return;
-    }
     for attribute in decl.attributes.of(&tables.declarations.attributes) {
+        if let Attribute::Unified(..) = attribute {
+            unified(context, statement);
+        }
+        if decl.space == StateSpace::Global {
+            continue;
+        }
         let name = match attribute {
             Attribute::Managed => ".managed",
             Attribute::Unified(..) => ".unified",
@@ -283,6 +298,13 @@ fn attributes(
         );
         context.error(Code::Attribute, statement.find(name), message);
     }
+}
+
+/// `.unified` came later than other attributes.
+pub(crate) fn unified(context: &mut Context<'_>, statement: &Statement<'_>) {
+    let at = statement.find(".unified");
+    let (version, target) = (PtxVersion::new(8, 0), Some(Target::Sm90));
+    context.need(Code::Attribute, |_| at, &"`.unified`", version, target);
 }
 
 /// What holds for one name of a declaration.
