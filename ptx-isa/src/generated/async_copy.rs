@@ -31,7 +31,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -80,7 +80,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -131,7 +131,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -185,7 +185,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -300,10 +300,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -351,6 +352,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -358,7 +360,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -406,6 +408,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -446,7 +449,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
             Operand::new("byteMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -507,10 +510,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -558,6 +562,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -614,7 +619,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -671,7 +676,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -700,7 +705,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
@@ -728,7 +733,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -738,7 +744,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -760,7 +767,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -828,7 +835,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -838,7 +846,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -864,7 +873,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(5)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
@@ -930,7 +939,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -940,7 +950,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
@@ -948,7 +959,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1004,7 +1015,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1013,13 +1025,15 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -1057,7 +1071,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1067,7 +1082,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -1083,7 +1099,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1301,7 +1317,9 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[39, 40, 41],
         accepted: TokenSet(84),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::MBARRIER)],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::MBARRIER)
+            .spaces(Spaces::Slot(1))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),

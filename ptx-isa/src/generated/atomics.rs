@@ -23,15 +23,23 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -55,7 +63,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -75,7 +83,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -139,12 +147,20 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -161,7 +177,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -177,6 +193,20 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(4, TokenSet(27)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
                 ),
                 ptxas: false,
             },
@@ -207,19 +237,27 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(105),
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -236,7 +274,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -282,19 +320,27 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(107),
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -311,7 +357,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -336,7 +382,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -364,22 +410,30 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(109),
+        accepted: TokenSet(110),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -403,7 +457,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -423,7 +477,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -432,7 +486,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -460,22 +514,32 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(111),
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -499,7 +563,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -519,7 +583,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -549,22 +613,32 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(113),
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -588,7 +662,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -608,7 +682,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -638,22 +712,32 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(115),
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -677,7 +761,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -697,7 +781,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -727,22 +811,32 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(117),
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -766,7 +860,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -786,7 +880,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -816,7 +910,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(120),
+        accepted: TokenSet(121),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -824,6 +918,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
@@ -831,7 +926,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -858,7 +953,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -890,7 +985,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(123),
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -898,6 +993,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
@@ -905,7 +1001,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -932,7 +1028,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -964,7 +1060,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(125),
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -972,6 +1068,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
@@ -979,7 +1076,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1006,7 +1103,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1038,7 +1135,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(127),
+        accepted: TokenSet(128),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1047,7 +1144,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1074,7 +1171,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1094,7 +1191,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1145,16 +1242,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(128),
+        accepted: TokenSet(129),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1181,7 +1280,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1201,7 +1300,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1229,16 +1328,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(129),
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1265,7 +1366,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1285,7 +1386,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1313,16 +1414,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(130),
+        accepted: TokenSet(131),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1349,7 +1452,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1369,7 +1472,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1397,16 +1500,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(131),
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1433,7 +1538,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1453,7 +1558,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1481,7 +1586,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(132),
+        accepted: TokenSet(133),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1492,7 +1597,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1519,7 +1624,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1549,7 +1654,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(133),
+        accepted: TokenSet(134),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1560,7 +1665,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1587,7 +1692,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1617,7 +1722,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(134),
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1628,7 +1733,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1655,7 +1760,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1685,15 +1790,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(136),
+        accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1711,15 +1819,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(137),
+        accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1737,15 +1848,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(138),
+        accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1763,15 +1877,18 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(139),
+        accepted: TokenSet(140),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
         ],
         rules: &[Rule {
@@ -1789,7 +1906,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(142),
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1799,7 +1916,7 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -37,12 +37,11 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("tlist", 1, Within::Whole, Role::Table),
         ],
         rules: &[Rule {
@@ -63,7 +62,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -98,7 +97,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -140,7 +139,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -182,7 +181,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

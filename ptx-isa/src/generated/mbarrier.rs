@@ -16,11 +16,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -52,10 +53,11 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
+            .mark(Marks::PLAIN)
             .access(Access::Update)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
             .align(8)],
@@ -83,11 +85,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(320),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -119,11 +122,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(320),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -155,23 +159,34 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -192,21 +207,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -245,23 +260,34 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(324),
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -282,21 +308,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -335,22 +361,33 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(326),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -396,14 +433,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -412,12 +451,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -442,14 +488,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(324),
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -458,12 +506,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -488,23 +543,34 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -525,21 +591,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -571,20 +637,24 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 183, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -608,21 +678,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -654,22 +724,33 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(326),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -708,14 +789,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 92, 177, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -724,12 +807,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(0),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -754,14 +844,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 92, 177, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -775,7 +867,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -800,13 +892,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -814,6 +908,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -834,14 +935,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -866,13 +967,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -881,6 +984,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .range(0, 1, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -901,14 +1011,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -937,13 +1047,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -968,7 +1079,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -993,13 +1104,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -1024,7 +1136,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,

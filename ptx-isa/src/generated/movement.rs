@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(427),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(181)),
-                    Cond::Holds(1, TokenSet(428)),
+                    Cond::Holds(0, TokenSet(183)),
+                    Cond::Holds(1, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(430),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(432),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(434),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(436),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(438),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -225,7 +225,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(440),
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -277,7 +277,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -288,7 +288,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -305,7 +306,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(443),
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +329,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(448),
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -339,46 +340,54 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -416,7 +425,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -444,14 +453,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -459,8 +468,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -483,7 +492,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(457),
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -494,41 +503,42 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -541,14 +551,21 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -586,7 +603,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -614,14 +631,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -636,8 +653,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -660,7 +677,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(459),
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -671,43 +688,51 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(449)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(106)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(107)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -731,7 +756,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -752,14 +777,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -767,8 +792,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -780,7 +805,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -812,7 +837,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(462),
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -823,41 +848,42 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -870,18 +896,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -912,7 +945,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -926,7 +959,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -947,21 +980,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -976,8 +1009,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1010,7 +1043,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1021,41 +1054,42 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1068,18 +1102,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -1110,7 +1151,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1124,7 +1165,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1145,21 +1186,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1174,8 +1215,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1208,7 +1249,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1218,19 +1259,20 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1246,7 +1288,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1254,12 +1296,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -1267,7 +1313,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1299,7 +1345,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(468),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1308,24 +1354,26 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1341,7 +1389,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1355,7 +1403,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1363,8 +1411,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1385,7 +1433,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1394,32 +1442,34 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1444,7 +1494,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1458,7 +1508,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1473,8 +1523,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1495,7 +1545,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1504,13 +1554,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(106)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(107)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1519,15 +1571,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(106)),
+                    Cond::Holds(2, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(181)),
-                    Cond::Holds(2, TokenSet(428)),
+                    Cond::Holds(1, TokenSet(183)),
+                    Cond::Holds(2, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1543,11 +1595,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(473),
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -1557,24 +1610,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1582,8 +1635,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1593,11 +1646,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
                 ptxas: false,
             },
             Rule {
@@ -1648,14 +1701,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1663,8 +1716,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1672,7 +1725,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1692,11 +1745,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(475),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -1706,24 +1760,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1731,8 +1785,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1742,15 +1796,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1758,7 +1812,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1810,14 +1864,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1832,8 +1886,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1841,7 +1895,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1861,11 +1915,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -1877,18 +1932,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(449)),
-                    Cond::Holds(3, TokenSet(428)),
+                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(3, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1896,8 +1951,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1907,11 +1962,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(106)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(107)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -1941,14 +1996,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1956,8 +2011,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1965,7 +2020,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1976,7 +2031,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2006,11 +2061,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(478),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2020,24 +2076,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2045,8 +2101,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2056,15 +2112,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2072,12 +2128,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2107,7 +2163,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2128,21 +2184,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2157,8 +2213,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2166,7 +2222,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2196,11 +2252,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(480),
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2210,24 +2267,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2235,8 +2292,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2246,15 +2303,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2262,12 +2319,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2297,7 +2354,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2318,21 +2375,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2347,8 +2404,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2356,7 +2413,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2386,11 +2443,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2402,8 +2460,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2411,8 +2469,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2422,7 +2480,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2438,7 +2496,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2446,12 +2504,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -2459,7 +2521,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2489,10 +2551,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(483),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2500,18 +2564,19 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2520,7 +2585,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2544,10 +2609,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2555,18 +2622,19 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2575,7 +2643,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2599,7 +2667,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(486),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2613,7 +2681,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {
@@ -2625,14 +2693,14 @@ pub(crate) static FORMS: [Form; 93] = [
         effects: &[],
         notes: &[],
     },
-    // st.async .scope{.ss}.type [a], b
+    // st.async {.scope}{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
-        syntax: ".scope{.ss}.type [a], b",
+        syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[84, 85, 281],
-        accepted: TokenSet(487),
+        slots: &[282, 85, 281],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2663,8 +2731,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(488),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2689,8 +2757,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(488),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2715,12 +2783,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(491),
-        ignored: TokenSet(492),
+        slots: &[284, 49, 85, 285, 286],
+        accepted: TokenSet(492),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2750,7 +2819,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2765,12 +2834,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 284, 285],
-        accepted: TokenSet(494),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 285, 286],
+        accepted: TokenSet(495),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2792,7 +2862,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(493)),
+                    Cond::Holds(3, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2807,15 +2877,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(498),
-        ignored: TokenSet(492),
+        slots: &[284, 49, 85, 288, 289, 266, 290],
+        accepted: TokenSet(499),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2832,22 +2903,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(195)),
+                    Cond::Holds(6, TokenSet(197)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(268))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2857,14 +2928,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(501)),
+                    Cond::Holds(6, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2878,22 +2949,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2908,15 +2979,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(507),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 288, 289, 266, 290],
+        accepted: TokenSet(508),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2925,22 +2997,22 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(195)),
+                    Cond::Holds(5, TokenSet(197)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(268))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2950,14 +3022,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(501)),
+                    Cond::Holds(5, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2971,22 +3043,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3001,8 +3073,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 285],
-        accepted: TokenSet(508),
+        slots: &[291, 49, 85, 286],
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3036,8 +3108,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 285],
-        accepted: TokenSet(509),
+        slots: &[287, 85, 286],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3061,8 +3133,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(510),
+        slots: &[291, 49, 85, 266, 290],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3089,7 +3161,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(501)),
+                    Cond::Holds(4, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3103,22 +3175,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3133,8 +3205,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 266, 289],
-        accepted: TokenSet(511),
+        slots: &[287, 85, 266, 290],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3153,7 +3225,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(501)),
+                    Cond::Holds(3, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3167,22 +3239,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3197,8 +3269,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(512),
+        slots: &[292, 49, 85, 285, 286],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3232,7 +3304,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -3247,8 +3319,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(514),
+        slots: &[292, 49, 85, 293, 266, 294],
+        accepted: TokenSet(515),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3276,7 +3348,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(119)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(120)))]),
                 ),
                 ptxas: false,
             },
@@ -3286,22 +3358,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3316,8 +3388,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[294, 295],
-        accepted: TokenSet(519),
+        slots: &[295, 296],
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3334,8 +3406,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 296],
-        accepted: TokenSet(521),
+        slots: &[2, 297],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3358,8 +3430,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[296],
-        accepted: TokenSet(520),
+        slots: &[297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3383,8 +3455,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[297, 298],
-        accepted: TokenSet(524),
+        slots: &[298, 299],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3409,8 +3481,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[299],
-        accepted: TokenSet(525),
+        slots: &[300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3428,8 +3500,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 300],
-        accepted: TokenSet(527),
+        slots: &[63, 301],
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3449,11 +3521,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 301],
-        accepted: TokenSet(528),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3470,12 +3542,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302, 303, 41],
-        accepted: TokenSet(531),
+        slots: &[63, 303, 304, 41],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
@@ -3501,14 +3574,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[302, 303, 41],
-        accepted: TokenSet(532),
+        slots: &[303, 304, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
             Operand::new("fraction", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::F32)),
+                .ty(TypeExpr::Scalar(ScalarType::F32))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3525,11 +3600,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(533),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("access-property", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("access-property", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3545,14 +3622,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -3561,14 +3636,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3589,7 +3664,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3605,14 +3680,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
@@ -3621,14 +3694,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3649,7 +3722,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3665,8 +3738,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3679,14 +3752,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3707,7 +3780,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3723,8 +3796,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3737,14 +3810,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3765,7 +3838,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3781,8 +3854,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3795,14 +3868,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3823,7 +3896,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3839,8 +3912,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(542),
+        slots: &[307, 112, 133, 308, 309],
+        accepted: TokenSet(543),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3860,30 +3933,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3892,8 +3954,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -3903,31 +3965,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3936,8 +3998,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -3947,41 +4009,52 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -3989,11 +4062,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(292)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4003,8 +4076,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4014,8 +4087,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4036,8 +4109,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4047,8 +4120,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4059,7 +4132,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4070,7 +4143,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4080,8 +4153,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4089,10 +4162,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(186)),
+                        Cell::Words(TokenSet(188)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4102,8 +4175,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4113,8 +4186,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4122,7 +4195,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4130,8 +4206,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 307, 308],
-        accepted: TokenSet(557),
+        slots: &[133, 308, 309],
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4149,34 +4225,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -4184,35 +4251,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -4220,9 +4287,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4230,7 +4306,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4238,8 +4317,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(558),
+        slots: &[310, 112, 133, 308, 309],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4258,8 +4337,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4268,8 +4347,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4279,7 +4358,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4288,8 +4367,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(293)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4298,8 +4377,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4308,7 +4387,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4318,7 +4397,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4328,8 +4407,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4338,8 +4417,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4348,8 +4427,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4358,8 +4437,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4367,7 +4446,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4375,8 +4457,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(560),
+        slots: &[311, 147, 215, 59, 65],
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4408,7 +4490,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4416,8 +4501,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(561),
+        slots: &[311, 147, 215, 60, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4445,7 +4530,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4453,8 +4541,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(563),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4467,7 +4555,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4479,7 +4567,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4487,43 +4578,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(564),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
-    },
-    // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
-    Form {
-        section: "9.7.9.21",
-        syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[310, 147, 215, 62, 65],
+        slots: &[311, 147, 215, 61, 65],
         accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
@@ -4540,12 +4600,15 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
-    // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
+    // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
         section: "9.7.9.21",
-        syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
+        syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
         slots: &[311, 147, 215, 62, 65],
@@ -4555,8 +4618,42 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+    },
+    // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
+    Form {
+        section: "9.7.9.21",
+        syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
+        complete: true,
+        ptxas: false,
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4568,7 +4665,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4576,8 +4676,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 215, 240, 65],
-        accepted: TokenSet(568),
+        slots: &[313, 215, 240, 65],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4598,7 +4698,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4606,8 +4709,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[311, 215, 147, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4628,7 +4731,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4636,8 +4742,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(571),
+        slots: &[314, 315, 147, 316, 65],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4656,7 +4762,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4664,8 +4773,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(572),
+        slots: &[314, 315, 147, 316, 60],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4685,7 +4794,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -4693,8 +4805,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(573),
+        slots: &[314, 315, 147, 316, 62],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4716,7 +4828,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -4724,13 +4839,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 315],
-        accepted: TokenSet(574),
+        slots: &[314, 147, 60, 316],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4747,7 +4860,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4755,8 +4871,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(576),
+        slots: &[312, 147, 315, 317, 65],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4765,7 +4881,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4777,7 +4893,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -4785,8 +4904,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(578),
+        slots: &[314, 315, 147, 318, 65],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4805,7 +4924,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -4813,8 +4935,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(579),
+        slots: &[314, 315, 147, 318, 319],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4836,7 +4958,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -4844,13 +4969,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 317],
-        accepted: TokenSet(580),
+        slots: &[314, 147, 60, 318],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4867,7 +4990,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4875,8 +5001,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(582),
+        slots: &[312, 147, 315, 320, 65],
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4885,7 +5011,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4897,7 +5023,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -4905,8 +5034,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(584),
+        slots: &[314, 315, 147, 321, 65],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4925,7 +5054,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -4933,8 +5065,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(585),
+        slots: &[314, 315, 147, 321, 319],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4956,7 +5088,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -4964,13 +5099,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 320],
-        accepted: TokenSet(586),
+        slots: &[314, 147, 60, 321],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4987,7 +5120,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4995,8 +5131,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(588),
+        slots: &[312, 147, 315, 322, 65],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5005,7 +5141,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5017,7 +5153,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5025,8 +5164,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 65],
-        accepted: TokenSet(591),
+        slots: &[323, 215, 324, 65],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5045,7 +5184,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5053,8 +5195,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 62],
-        accepted: TokenSet(592),
+        slots: &[323, 215, 324, 62],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5074,7 +5216,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5082,8 +5227,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 62, 323],
-        accepted: TokenSet(593),
+        slots: &[314, 62, 324],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5103,7 +5248,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5111,8 +5259,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(596),
+        slots: &[314, 147, 215, 325, 62, 326],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5121,7 +5269,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5139,7 +5287,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5147,8 +5298,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(598),
+        slots: &[314, 315, 147, 325, 327, 65],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5156,20 +5307,28 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("scale", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5177,8 +5336,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(599),
+        slots: &[314, 315, 147, 325, 327, 62],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5187,20 +5346,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5208,8 +5375,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(599),
+        slots: &[314, 215, 147, 325, 62, 327],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5218,20 +5385,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {
@@ -5239,8 +5414,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 327, 328],
-        accepted: TokenSet(601),
+        slots: &[149, 328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5267,8 +5442,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 329, 328, 330],
-        accepted: TokenSet(603),
+        slots: &[149, 330, 329, 331],
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5291,7 +5466,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(604)),
+                    Cond::Holds(1, TokenSet(605)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5307,8 +5482,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5331,8 +5506,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5356,8 +5531,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5379,8 +5554,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

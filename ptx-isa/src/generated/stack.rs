@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type d",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -33,12 +33,13 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type a",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
-            .mark(Marks::REG)],
+            .mark(Marks::REG)
+            .mark(Marks::EXACT)],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
             ptxas: false,
@@ -53,8 +54,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type ptr, size{, immAlign}",
         complete: true,
         ptxas: false,
-        slots: &[332],
-        accepted: TokenSet(538),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
         complete: true,
         ptxas: false,
-        slots: &[333, 334, 276, 335, 336],
-        accepted: TokenSet(610),
+        slots: &[334, 335, 276, 336, 337],
+        accepted: TokenSet(611),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(613)),
+                    Cond::Holds(0, TokenSet(614)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -62,8 +62,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[337, 278, 276, 338, 336],
-        accepted: TokenSet(615),
+        slots: &[338, 278, 276, 339, 337],
+        accepted: TokenSet(616),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -97,8 +97,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[339, 278, 276, 338, 336],
-        accepted: TokenSet(617),
+        slots: &[340, 278, 276, 339, 337],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -107,8 +107,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -131,8 +131,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[337, 276, 38, 336],
-        accepted: TokenSet(618),
+        slots: &[338, 276, 38, 337],
+        accepted: TokenSet(619),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -166,8 +166,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: true,
-        slots: &[340, 278, 276, 38, 336],
-        accepted: TokenSet(619),
+        slots: &[341, 278, 276, 38, 337],
+        accepted: TokenSet(620),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -179,8 +179,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[341, 337, 342, 336],
-        accepted: TokenSet(622),
+        slots: &[342, 338, 343, 337],
+        accepted: TokenSet(623),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -229,24 +229,31 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(147)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(229)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(231)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(32)),
+                    Cond::Holds(0, TokenSet(122)),
                     Cond::Not(&Cond::Holds(2, TokenSet(27))),
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(28)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(494))),
+                ),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -259,8 +266,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[341, 337, 343, 336],
-        accepted: TokenSet(624),
+        slots: &[342, 338, 344, 337],
+        accepted: TokenSet(625),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -284,15 +291,26 @@ pub(crate) static FORMS: [Form; 8] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(2, TokenSet(36))),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(626)),
+                    Cond::Holds(2, TokenSet(27)),
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(147)),
                     Cond::Holds(2, TokenSet(36)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(625)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(627)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -308,8 +326,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".query.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[344, 38],
-        accepted: TokenSet(627),
+        slots: &[345, 38],
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 282, 38],
-        accepted: TokenSet(628),
+        slots: &[346, 46, 47, 283, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -55,8 +55,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 38],
-        accepted: TokenSet(629),
+        slots: &[346, 46, 47, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -95,8 +95,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47],
-        accepted: TokenSet(630),
+        slots: &[346, 46, 47],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -128,15 +128,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 348, 38],
-        accepted: TokenSet(634),
+        slots: &[46, 47, 347, 348, 349, 38],
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -153,107 +157,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -277,15 +281,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 348, 38],
-        accepted: TokenSet(644),
+        slots: &[46, 47, 350, 348, 349, 38],
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -303,42 +311,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -362,17 +370,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 141, 139, 65],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -386,37 +400,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -440,17 +454,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 141, 139, 65],
-        accepted: TokenSet(647),
+        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -465,37 +485,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -519,17 +539,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 78],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 351, 348, 352, 78],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -543,37 +569,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -597,17 +623,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 78],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 353, 348, 352, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -622,37 +654,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -676,14 +708,17 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 353, 38],
-        accepted: TokenSet(651),
+        slots: &[46, 47, 347, 348, 354, 38],
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -701,107 +736,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -825,15 +860,18 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 353, 38],
-        accepted: TokenSet(652),
+        slots: &[46, 47, 350, 348, 354, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -851,42 +889,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -911,7 +949,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -943,11 +981,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[345, 354, 355, 356, 357],
-        accepted: TokenSet(655),
-        ignored: TokenSet(394),
+        slots: &[346, 355, 356, 357, 358],
+        accepted: TokenSet(657),
+        ignored: TokenSet(395),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -963,20 +1003,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(656)),
-                    Cond::Holds(2, TokenSet(657)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
                     Cond::Holds(1, TokenSet(658)),
                     Cond::Holds(2, TokenSet(659)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(660))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, TokenSet(660)),
+                    Cond::Holds(2, TokenSet(661)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
                 ptxas: false,
             },
             Rule {
@@ -1009,10 +1049,12 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[345, 358],
-        accepted: TokenSet(662),
+        slots: &[346, 359],
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
-        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
+        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::TMEM)
+            .mark(Marks::LAX)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1039,29 +1081,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 360],
-        accepted: TokenSet(665),
+        slots: &[346, 360, 361],
+        accepted: TokenSet(667),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1073,7 +1116,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1127,8 +1170,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 361, 360],
-        accepted: TokenSet(669),
+        slots: &[346, 360, 362, 361],
+        accepted: TokenSet(671),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1136,20 +1179,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1159,13 +1204,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1219,21 +1264,21 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1248,27 +1293,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1332,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1340,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1305,7 +1350,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1336,8 +1381,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1345,12 +1390,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1365,27 +1411,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1450,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1458,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1422,7 +1468,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1453,29 +1499,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 360],
-        accepted: TokenSet(677),
+        slots: &[346, 365, 361],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1531,8 +1578,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 361, 360],
-        accepted: TokenSet(678),
+        slots: &[346, 365, 362, 361],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1540,20 +1587,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1563,7 +1612,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -1613,32 +1662,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 360],
-        accepted: TokenSet(680),
+        slots: &[366, 346, 360, 361],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1650,7 +1700,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1704,8 +1754,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 361, 360],
-        accepted: TokenSet(681),
+        slots: &[366, 346, 360, 362, 361],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1713,23 +1763,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1739,13 +1791,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1799,24 +1851,24 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1831,27 +1883,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1870,14 +1922,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1885,9 +1937,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1895,7 +1947,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1926,8 +1978,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1935,15 +1987,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1958,27 +2011,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +2050,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2065,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2022,7 +2075,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2053,32 +2106,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 364, 360],
-        accepted: TokenSet(683),
+        slots: &[366, 346, 365, 361],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2107,6 +2161,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2134,8 +2195,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 364, 361, 360],
-        accepted: TokenSet(684),
+        slots: &[366, 346, 365, 362, 361],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2143,23 +2204,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2169,7 +2232,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -2192,6 +2255,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2219,8 +2289,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2275,8 +2345,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2284,6 +2354,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2331,8 +2402,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2396,8 +2467,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2405,6 +2476,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2461,8 +2533,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2520,8 +2592,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2529,6 +2601,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2579,8 +2652,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2647,8 +2720,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2656,6 +2729,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2769,13 +2843,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[345, 369, 183, 10, 41],
-        accepted: TokenSet(691),
+        slots: &[346, 370, 183, 10, 41],
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()

@@ -15,14 +15,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -31,6 +33,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -64,22 +67,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -112,14 +119,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -128,6 +137,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -161,22 +171,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -209,14 +223,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(751),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(755),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -225,6 +241,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -256,22 +273,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(751),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(755),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -303,14 +324,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -319,6 +342,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -350,22 +374,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -397,14 +425,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(756),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -413,6 +443,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -423,8 +454,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -454,22 +485,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(756),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -480,8 +515,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -511,14 +546,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(758),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -527,6 +564,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -556,22 +594,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(758),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -601,14 +643,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(759),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -617,10 +661,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -654,26 +702,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(759),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -706,14 +761,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -722,10 +779,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -759,26 +820,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -811,14 +879,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(761),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -827,10 +897,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -862,26 +936,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(761),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -913,14 +994,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(763),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -929,10 +1012,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -964,26 +1051,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(763),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1015,14 +1109,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(765),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1031,10 +1127,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1045,8 +1145,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1076,26 +1176,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(765),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1106,8 +1213,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1138,7 +1245,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1165,7 +1272,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1192,7 +1299,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

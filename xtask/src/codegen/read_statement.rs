@@ -39,6 +39,9 @@ const MARKS: &[&str] = &[
     "bytes",
     "indexed",
     "lax",
+    "exact",
+    "plain",
+    "constant",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
