@@ -36,11 +36,13 @@ mod pragma;
 mod redeclaration;
 mod requires;
 mod statement;
+mod unused;
 mod variable;
 mod words;
 
 pub use checked::{Changes, Checked, Proof};
 pub use requires::{Availability, Reason, Requirements, requires};
+pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Item, Module};
