@@ -595,7 +595,7 @@ fn what_a_file_requires() {
         "{}",
         run.out
     );
-    assert!(run.out.contains("5:15: griddepcontrol.wait"), "{}", run.out);
+    assert!(run.out.contains("5:14: griddepcontrol.wait"), "{}", run.out);
     assert_eq!(run.status, 0);
     let run = with_input(
         &["requires", "--target", "sm_80", "--json", "-"],
@@ -629,7 +629,7 @@ fn another_target_in_the_header() {
     let run = with_input(&["retarget", "--target", "sm_80", "-"], CLUSTERS.as_bytes());
     assert_eq!((run.status, run.out.as_str()), (1, ""));
     assert!(
-        run.err.contains("<stdin>:5:15: error[PTX0513]"),
+        run.err.contains("<stdin>:5:14: error[PTX0513]"),
         "{}",
         run.err
     );
