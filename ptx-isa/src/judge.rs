@@ -360,6 +360,10 @@ impl<'a> Judge<'a, '_> {
                     Some(StateSpace::Param) if operand.access == Access::Write => {
                         SpaceRule::One(StateSpace::ParamFunc)
                     }
+                    // Where only the address matters, it has to have one: parameters of calls have none.
+                    Some(StateSpace::Param) if operand.access == Access::None => {
+                        SpaceRule::One(StateSpace::ParamEntry)
+                    }
                     Some(space) => SpaceRule::One(space),
                     None => SpaceRule::Words(&[], true),
                 }
