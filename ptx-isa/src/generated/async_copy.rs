@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 28] = [
@@ -21,10 +21,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -67,10 +69,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -113,10 +117,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -167,10 +173,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -284,17 +292,20 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -317,8 +328,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -335,17 +346,20 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -372,8 +386,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -390,17 +404,20 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -413,8 +430,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -431,10 +448,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -467,8 +486,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
             },
         ],
         notes: &[],
@@ -485,10 +504,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -500,8 +521,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 15, 1),
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -524,8 +546,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -541,18 +563,21 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -584,7 +609,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
@@ -598,11 +640,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -641,7 +685,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
@@ -655,11 +716,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -673,7 +736,24 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.prefetch .L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
@@ -686,9 +766,7 @@ pub(crate) static FORMS: [Form; 28] = [
         accepted: TokenSet(43),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -702,7 +780,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
@@ -722,7 +809,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -736,9 +824,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -796,7 +885,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -822,7 +911,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -836,9 +926,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -903,7 +994,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -924,7 +1015,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -977,7 +1069,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Write, Modifier::Global),
             },
             Effect {
                 when: Cond::Always,
@@ -998,7 +1090,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1034,7 +1127,19 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Atomic, Modifier::Global),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -1051,7 +1156,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1115,7 +1221,16 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.commit_group
@@ -1172,7 +1287,10 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .mark(Marks::HANDLE)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -1197,7 +1315,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // tensormap.replace .mode.field2{.ss}.b1024.type [addr], ord, new_val
@@ -1212,7 +1333,10 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .mark(Marks::HANDLE)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("ord", 1, Within::Whole, Role::Imm).range(0, 4, 1),
             Operand::new("new_val", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -1241,7 +1365,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
@@ -1256,7 +1383,10 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .mark(Marks::HANDLE)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
         ],
         rules: &[
@@ -1283,7 +1413,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
@@ -1295,7 +1428,11 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[39, 40, 41],
         accepted: TokenSet(84),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::MBARRIER)],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::MBARRIER)
+            .mark(Marks::HANDLE)
+            .access(Access::Atomic)
+            .size(Size::Fixed(8))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -1328,10 +1465,16 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(0)),
+                .mark(Marks::HANDLE)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(1)),
+                .mark(Marks::HANDLE)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -1347,6 +1490,18 @@ pub(crate) static FORMS: [Form; 28] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(4)),
             },
         ],
         notes: &[],

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -23,8 +23,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -139,8 +140,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -214,8 +216,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -289,8 +292,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -371,8 +375,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -467,8 +472,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -556,8 +562,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -645,8 +652,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -734,8 +742,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -824,8 +833,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -898,8 +908,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -972,8 +983,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1042,8 +1054,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1149,8 +1162,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1233,8 +1247,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1317,8 +1332,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1401,8 +1417,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1485,8 +1502,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -1553,8 +1571,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1621,8 +1640,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1688,20 +1708,36 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(136),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Atomic)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
@@ -1714,20 +1750,36 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Atomic)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
@@ -1740,20 +1792,36 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Atomic)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
@@ -1766,20 +1834,36 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Update),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Atomic)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async {.mmio}.sem.scope{.ss}.add.type [a], b
@@ -1793,8 +1877,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(3)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
         ],
         rules: &[
@@ -1808,7 +1893,16 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
 ];

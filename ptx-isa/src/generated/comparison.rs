@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 23] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 113, 114],
-        accepted: TokenSet(189),
+        accepted: TokenSet(190),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,22 +26,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(191)),
                     Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(3, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
+                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(194)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
                 ),
                 ptxas: false,
             },
@@ -72,7 +72,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(196),
+        accepted: TokenSet(197),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -85,22 +85,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(191)),
                     Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(4, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(4, TokenSet(195)),
+                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(194)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(4, TokenSet(196)),
                 ),
                 ptxas: false,
             },
@@ -131,7 +131,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 116],
-        accepted: TokenSet(189),
+        accepted: TokenSet(190),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -147,22 +147,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(2, TokenSet(191)),
                     Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(2, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(2, TokenSet(195)),
+                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(2, TokenSet(194)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(2, TokenSet(196)),
                 ),
                 ptxas: false,
             },
@@ -193,7 +193,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 116],
-        accepted: TokenSet(196),
+        accepted: TokenSet(197),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -212,22 +212,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(191)),
                     Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(3, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
+                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(194)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
                 ),
                 ptxas: false,
             },
@@ -258,7 +258,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[116],
-        accepted: TokenSet(197),
+        accepted: TokenSet(198),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -292,7 +292,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[117, 118],
-        accepted: TokenSet(197),
+        accepted: TokenSet(198),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -324,7 +324,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[112, 117, 65],
-        accepted: TokenSet(199),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -356,7 +356,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 59, 120],
-        accepted: TokenSet(202),
+        accepted: TokenSet(203),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -366,20 +366,20 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(3, TokenSet(191)),
+                    Cond::Holds(0, TokenSet(192)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(204))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(204)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(205)))),
                 ptxas: false,
             },
             Rule {
@@ -398,7 +398,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(205),
+        accepted: TokenSet(206),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -411,20 +411,20 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(4, TokenSet(191)),
+                    Cond::Holds(0, TokenSet(192)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(204))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(204)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(205)))),
                 ptxas: false,
             },
             Rule {
@@ -443,7 +443,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 61, 121],
-        accepted: TokenSet(207),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -453,15 +453,15 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(2, TokenSet(191)),
+                    Cond::Holds(0, TokenSet(192)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(204))),
                 ),
                 ptxas: false,
             },
@@ -481,7 +481,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 61, 121],
-        accepted: TokenSet(208),
+        accepted: TokenSet(209),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -494,15 +494,15 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(3, TokenSet(191)),
+                    Cond::Holds(0, TokenSet(192)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(204))),
                 ),
                 ptxas: false,
             },
@@ -522,7 +522,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 122, 59],
-        accepted: TokenSet(210),
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -548,7 +548,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 122, 59],
-        accepted: TokenSet(211),
+        accepted: TokenSet(212),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -577,7 +577,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 122, 61],
-        accepted: TokenSet(212),
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -603,7 +603,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 122, 61],
-        accepted: TokenSet(213),
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -632,7 +632,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 123, 60],
-        accepted: TokenSet(215),
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -667,7 +667,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 123, 60],
-        accepted: TokenSet(216),
+        accepted: TokenSet(217),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -705,7 +705,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 124, 62],
-        accepted: TokenSet(218),
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -731,7 +731,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 124, 62],
-        accepted: TokenSet(219),
+        accepted: TokenSet(220),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -760,7 +760,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 125],
-        accepted: TokenSet(221),
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -803,7 +803,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 125],
-        accepted: TokenSet(222),
+        accepted: TokenSet(223),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -849,7 +849,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 126],
-        accepted: TokenSet(224),
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -892,7 +892,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 126],
-        accepted: TokenSet(225),
+        accepted: TokenSet(226),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -16,14 +16,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(1, 1048575, 1),
@@ -42,7 +43,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // mbarrier.inval {.shared{::cta}}.b64 [addr]
@@ -52,13 +56,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
-            .access(Access::Update)
+            .access(Access::Write)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-            .align(8)],
+            .align(8)
+            .size(Size::Fixed(8))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -73,7 +78,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // mbarrier.expect_tx {.sem}{.scope}{.space}.b64 [addr], txCount
@@ -83,14 +91,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(320),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -109,7 +118,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.complete_tx {.sem}{.scope}{.space}.b64 [addr], txCount
@@ -119,14 +137,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(320),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -145,7 +164,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
@@ -155,7 +183,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -163,9 +191,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -206,7 +235,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -235,7 +264,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
@@ -245,7 +283,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(324),
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -253,9 +291,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -296,7 +335,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -325,7 +364,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
@@ -335,7 +383,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(326),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -343,9 +391,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(1, 1048575, 1),
@@ -386,7 +435,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
@@ -396,7 +454,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -404,9 +462,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -432,7 +491,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
@@ -442,7 +510,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(324),
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -450,9 +518,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -478,7 +547,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
@@ -488,7 +566,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -496,9 +574,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -539,7 +618,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -561,7 +640,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
@@ -571,7 +659,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 183, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -579,9 +667,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -622,7 +711,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(322))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -644,7 +733,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
@@ -654,7 +752,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(326),
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -662,9 +760,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(1, 1048575, 1),
@@ -698,7 +797,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
@@ -708,7 +816,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 92, 177, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -716,9 +824,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -744,7 +853,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
@@ -754,7 +872,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 92, 177, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -762,9 +880,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -790,7 +909,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.test_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
@@ -800,7 +928,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -809,7 +937,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::MBARRIER)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("state", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
@@ -856,7 +985,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.test_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
@@ -866,7 +1008,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -875,7 +1017,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::MBARRIER)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
@@ -927,7 +1070,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.try_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
@@ -937,7 +1093,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -946,7 +1102,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::MBARRIER)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("state", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -983,7 +1140,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.try_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
@@ -993,7 +1163,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(329),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1002,7 +1172,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::MBARRIER)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
@@ -1039,7 +1210,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.pending_count .b64 count, state

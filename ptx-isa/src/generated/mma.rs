@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 28] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 187, 188, 189, 190, 59, 59, 191],
-        accepted: TokenSet(335),
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,9 +42,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(333)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(334)),
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
                     ],
@@ -53,21 +53,21 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(333)),
-                        Cell::Words(TokenSet(333)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(337)),
                         Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(335)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
                         Cell::Words(TokenSet(338)),
                         Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -75,10 +75,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(341)),
                         Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -99,7 +99,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 192, 193, 194, 65, 195, 196, 65],
-        accepted: TokenSet(343),
+        accepted: TokenSet(344),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -125,25 +125,25 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(344)),
                         Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
-                        Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(338)),
                         Cell::Words(TokenSet(114)),
                         Cell::Words(TokenSet(114)),
                     ],
@@ -152,7 +152,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(341)),
                         Cell::Words(TokenSet(114)),
                         Cell::Words(TokenSet(114)),
                     ],
@@ -174,7 +174,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 197, 193, 194, 190, 198, 199, 191],
-        accepted: TokenSet(348),
+        accepted: TokenSet(349),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -200,7 +200,7 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(350)),
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
                     ],
@@ -209,7 +209,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(350)),
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
                     ],
@@ -218,8 +218,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -240,7 +240,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 200, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(352),
+        accepted: TokenSet(353),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -268,8 +268,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -281,8 +281,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -293,7 +293,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -319,7 +319,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 204, 193, 194, 205, 206, 207, 65, 208, 208, 65, 209],
-        accepted: TokenSet(359),
+        accepted: TokenSet(360),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -361,21 +361,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(360)),
+                        Cell::Words(TokenSet(361)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(361)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(360)),
                         Cell::Words(TokenSet(362)),
-                        Cell::Words(TokenSet(361)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -385,9 +373,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(361)),
                         Cell::Words(TokenSet(363)),
                         Cell::Words(TokenSet(362)),
-                        Cell::Words(TokenSet(361)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -397,18 +385,30 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(363)),
                         Cell::Words(TokenSet(364)),
-                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(362)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(365)),
+                        Cell::Words(TokenSet(362)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(363)),
                         Cell::Words(TokenSet(364)),
                         Cell::Words(TokenSet(365)),
+                        Cell::Words(TokenSet(366)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -431,7 +431,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 200, 193, 194, 210, 206, 211, 65, 202, 203, 65, 212],
-        accepted: TokenSet(368),
+        accepted: TokenSet(369),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -471,7 +471,7 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(361))],
+                cells: &[Cell::Words(TokenSet(362))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -492,7 +492,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 213, 193, 194, 135, 135, 135, 135, 136],
-        accepted: TokenSet(370),
+        accepted: TokenSet(371),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -517,22 +517,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(336))],
+                    cells: &[Cell::Words(TokenSet(337))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(344))],
+                    cells: &[Cell::Words(TokenSet(345))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337))],
+                    cells: &[Cell::Words(TokenSet(338))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(340))],
+                    cells: &[Cell::Words(TokenSet(341))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -551,7 +551,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 214, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(374),
+        accepted: TokenSet(375),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -576,17 +576,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(375))],
+                    cells: &[Cell::Words(TokenSet(376))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(340))],
+                    cells: &[Cell::Words(TokenSet(341))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(349))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -605,7 +605,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 218, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(378),
+        accepted: TokenSet(379),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -630,17 +630,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(379))],
+                    cells: &[Cell::Words(TokenSet(380))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(349))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(353))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -659,7 +659,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 221, 193, 194, 118, 222, 222, 118, 223, 88],
-        accepted: TokenSet(383),
+        accepted: TokenSet(384),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,32 +684,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(384)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(386))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(384)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(387))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -728,8 +728,8 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 224, 225, 226, 227, 228],
-        accepted: TokenSet(393),
-        ignored: TokenSet(394),
+        accepted: TokenSet(394),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -738,7 +738,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(5)),
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -753,8 +754,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
                         Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -763,8 +764,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -773,8 +774,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -783,10 +784,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(399)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(391)),
                         Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -796,10 +797,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(399)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(391)),
                         Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -822,8 +823,8 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 229, 225, 227, 230, 231],
-        accepted: TokenSet(404),
-        ignored: TokenSet(394),
+        accepted: TokenSet(405),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -832,7 +833,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(4)),
+                .spaces(Spaces::Slot(4))
+                .size(Size::Fixed(16)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -846,13 +848,68 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
                         Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
+                Row {
+                    cells: &[Cell::Words(TokenSet(398))],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(399))],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
+    Form {
+        section: "9.7.14.5.15",
+        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
+        accepted: TokenSet(406),
+        ignored: TokenSet(395),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(5, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
                 Row {
                     cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
@@ -877,60 +934,6 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         notes: &[],
     },
-    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
-    Form {
-        section: "9.7.14.5.15",
-        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
-        complete: true,
-        ptxas: false,
-        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
-        accepted: TokenSet(405),
-        ignored: TokenSet(394),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED)
-                .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(5)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-            ],
-        }],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
-    },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
         section: "9.7.14.5.16",
@@ -938,10 +941,14 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 234, 225, 226, 227, 228],
-        accepted: TokenSet(407),
+        accepted: TokenSet(408),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(5)),
+            Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::HANDLE)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
@@ -954,8 +961,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
                         Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -964,8 +971,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -974,8 +981,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
                         Cell::Words(TokenSet(104)),
                     ],
@@ -984,10 +991,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(391)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -997,10 +1004,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(391)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1010,10 +1017,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(391)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1036,7 +1043,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 235, 233, 236],
-        accepted: TokenSet(409),
+        accepted: TokenSet(410),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1065,7 +1072,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(411),
+        accepted: TokenSet(412),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1089,7 +1096,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(412)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1123,7 +1130,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 200, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(413),
+        accepted: TokenSet(414),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1147,7 +1154,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(412)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1181,7 +1188,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(414),
+        accepted: TokenSet(415),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1210,7 +1217,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(412)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1230,7 +1237,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 200, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(415),
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1259,7 +1266,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(412)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1279,7 +1286,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 239, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(416),
+        accepted: TokenSet(417),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1308,7 +1315,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(412)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1328,7 +1335,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(417),
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1357,7 +1364,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(412)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1377,7 +1384,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 204, 193, 194, 65, 241, 241, 65],
-        accepted: TokenSet(418),
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1406,7 +1413,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(412)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1426,7 +1433,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[242, 46, 47, 204, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(419),
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1457,8 +1464,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(110)),
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[2], &[4], &[4], &[2]],
                     floors: &[
@@ -1470,8 +1477,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1482,7 +1489,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1510,7 +1517,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 244, 193, 194, 245, 206, 246, 65, 208, 208, 65, 212,
         ],
-        accepted: TokenSet(420),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1571,7 +1578,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 244, 193, 194, 247, 206, 248, 65, 208, 208, 65, 209,
         ],
-        accepted: TokenSet(421),
+        accepted: TokenSet(422),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1620,8 +1627,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(364)),
-                        Cond::Holds(13, TokenSet(361)),
+                        Cond::Holds(8, TokenSet(365)),
+                        Cond::Holds(13, TokenSet(362)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1629,8 +1636,8 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(362)),
-                    Cond::Holds(13, TokenSet(361)),
+                    Cond::Holds(8, TokenSet(363)),
+                    Cond::Holds(13, TokenSet(362)),
                 ),
                 ptxas: false,
             },
@@ -1651,7 +1658,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 204, 193, 194, 210, 206, 211, 65, 249, 249, 65, 212,
         ],
-        accepted: TokenSet(422),
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1713,7 +1720,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 250, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(424),
+        accepted: TokenSet(425),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1737,7 +1744,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(412)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1747,12 +1754,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(349))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(353))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1771,7 +1778,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 251, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(426),
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1795,7 +1802,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(412)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1805,12 +1812,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(353))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(388))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },

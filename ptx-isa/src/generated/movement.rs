@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 93] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(427),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(181)),
-                    Cond::Holds(1, TokenSet(428)),
+                    Cond::Holds(0, TokenSet(182)),
+                    Cond::Holds(1, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(430),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(432),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(434),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(436),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(438),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(440),
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -267,7 +267,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // shfl .sync.mode.b32 d{|p}, a, b, c, membermask
@@ -277,7 +280,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -295,7 +298,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(5),
+        }],
         notes: &[],
     },
     // prmt .b32{.mode} d, a, b, c
@@ -305,7 +311,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(443),
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -328,7 +334,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(448),
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -340,7 +346,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -349,18 +356,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -371,14 +378,14 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -416,7 +423,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -444,7 +451,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -459,8 +466,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -483,7 +490,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(457),
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -495,7 +502,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -504,18 +512,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -527,8 +535,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -541,14 +549,14 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -586,7 +594,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -614,7 +622,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -636,8 +644,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -660,7 +668,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(459),
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -672,23 +680,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(449)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -697,17 +706,17 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(451)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(460))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(451)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -731,7 +740,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -752,7 +761,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(453)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -767,8 +776,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(449)), Cond::Holds(4, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -780,7 +789,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -812,7 +821,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(462),
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -824,7 +833,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -833,18 +843,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -856,8 +866,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -870,18 +880,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -912,7 +922,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -947,7 +957,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -976,8 +986,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1010,7 +1020,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(464),
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1022,7 +1032,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1031,18 +1042,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(449)),
-                    Cond::Holds(8, TokenSet(428)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
@@ -1054,8 +1065,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1068,18 +1079,18 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(451))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(463))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -1110,7 +1121,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(452)),
+                    Cond::Holds(6, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1145,7 +1156,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(453)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1174,8 +1185,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(449)), Cond::Holds(8, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1208,7 +1219,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1219,13 +1230,14 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1254,8 +1266,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1299,7 +1311,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(468),
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1310,7 +1322,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1319,8 +1332,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1341,7 +1354,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(452)),
+                    Cond::Holds(4, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1363,8 +1376,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1385,7 +1398,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1396,7 +1409,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B64))
@@ -1405,8 +1419,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1418,8 +1432,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1444,7 +1458,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(452)),
+                    Cond::Holds(5, TokenSet(453)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1473,8 +1487,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1495,7 +1509,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1506,7 +1520,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -1526,14 +1541,17 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(181)),
-                    Cond::Holds(2, TokenSet(428)),
+                    Cond::Holds(1, TokenSet(182)),
+                    Cond::Holds(2, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::ReadOnly),
+        }],
         notes: &[],
     },
     // st {.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
@@ -1543,13 +1561,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(473),
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -1563,18 +1582,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1582,8 +1601,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1597,7 +1616,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(474)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
                 ptxas: false,
             },
             Rule {
@@ -1648,7 +1667,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1663,8 +1682,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1672,7 +1691,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1692,13 +1711,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(475),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
@@ -1712,18 +1732,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(449)),
-                    Cond::Holds(6, TokenSet(428)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1731,8 +1751,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1749,8 +1769,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1758,7 +1778,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1810,7 +1830,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1832,8 +1852,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(449)), Cond::Holds(6, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1841,7 +1861,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1861,13 +1881,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
@@ -1877,18 +1898,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(449)),
-                    Cond::Holds(3, TokenSet(428)),
+                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(3, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1896,8 +1917,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1911,7 +1932,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -1941,7 +1962,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1956,8 +1977,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(449)), Cond::Holds(3, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1965,7 +1986,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1976,7 +1997,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2006,13 +2027,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(478),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2026,18 +2048,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2045,8 +2067,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2063,8 +2085,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2072,12 +2094,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2128,7 +2150,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2157,8 +2179,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2166,7 +2188,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2196,13 +2218,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(480),
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2216,18 +2239,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(449)),
-                    Cond::Holds(7, TokenSet(428)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -2235,8 +2258,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2253,8 +2276,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2262,12 +2285,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(474))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2318,7 +2341,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2347,8 +2370,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(449)), Cond::Holds(7, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2356,7 +2379,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2386,13 +2409,14 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -2402,8 +2426,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(449)),
-                    Cond::Holds(5, TokenSet(428)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2411,8 +2435,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2446,8 +2470,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(449)), Cond::Holds(5, TokenSet(450))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(428))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2489,24 +2513,27 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(483),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(182)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2544,24 +2571,27 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(428)),
+                    Cond::Holds(3, TokenSet(182)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -2599,12 +2629,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(486),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -2622,7 +2653,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // st.async .scope{.ss}.type [a], b
@@ -2632,12 +2672,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
@@ -2654,7 +2695,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Scope(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
@@ -2664,12 +2708,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(488),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .range(0, 16777216, 8),
@@ -2680,7 +2725,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
@@ -2690,12 +2738,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 282],
-        accepted: TokenSet(488),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -2706,7 +2755,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op.type d, [a]
@@ -2715,16 +2767,17 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 284, 285],
-        accepted: TokenSet(491),
-        ignored: TokenSet(492),
+        slots: &[283, 284, 85, 285, 286],
+        accepted: TokenSet(492),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2750,13 +2803,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op.type d, [a]
@@ -2765,16 +2827,17 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 284, 285],
-        accepted: TokenSet(494),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 285, 286],
+        accepted: TokenSet(495),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2792,13 +2855,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(493)),
+                    Cond::Holds(3, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
@@ -2807,9 +2873,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 49, 85, 287, 288, 266, 289],
-        accepted: TokenSet(498),
-        ignored: TokenSet(492),
+        slots: &[283, 284, 85, 288, 289, 266, 290],
+        accepted: TokenSet(499),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2819,7 +2885,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2832,22 +2899,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(195)),
+                    Cond::Holds(6, TokenSet(196)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(268))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(501))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2857,14 +2924,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(501)),
+                    Cond::Holds(6, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2878,28 +2945,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
@@ -2908,9 +2984,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 287, 288, 266, 289],
-        accepted: TokenSet(507),
-        ignored: TokenSet(492),
+        slots: &[287, 85, 288, 289, 266, 290],
+        accepted: TokenSet(508),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2920,27 +2996,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(195)),
+                    Cond::Holds(5, TokenSet(196)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(499)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(268))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(269))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(501))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2950,14 +3027,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(501)),
+                    Cond::Holds(5, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2971,28 +3048,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}.type [a], b
@@ -3001,15 +3081,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 285],
-        accepted: TokenSet(508),
+        slots: &[291, 284, 85, 286],
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
@@ -3027,7 +3108,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.st .weak{.ss}.type [a], b
@@ -3036,15 +3126,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 285],
-        accepted: TokenSet(509),
+        slots: &[287, 85, 286],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
@@ -3052,7 +3143,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
@@ -3061,15 +3155,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[290, 49, 85, 266, 289],
-        accepted: TokenSet(510),
+        slots: &[291, 284, 85, 266, 290],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -3089,7 +3184,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(501)),
+                    Cond::Holds(4, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3103,28 +3198,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
@@ -3133,15 +3237,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[286, 85, 266, 289],
-        accepted: TokenSet(511),
+        slots: &[287, 85, 266, 290],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2)),
@@ -3153,7 +3258,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(501)),
+                    Cond::Holds(3, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3167,28 +3272,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
@@ -3197,15 +3305,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 284, 285],
-        accepted: TokenSet(512),
+        slots: &[292, 284, 85, 285, 286],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -3232,13 +3341,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(493)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
@@ -3247,15 +3365,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 292, 266, 293],
-        accepted: TokenSet(514),
+        slots: &[292, 284, 85, 293, 266, 294],
+        accepted: TokenSet(515),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4)),
@@ -3286,28 +3405,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(503)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(449)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // prefetch {.space}.level [a]
@@ -3316,8 +3444,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[294, 295],
-        accepted: TokenSet(519),
+        slots: &[295, 296],
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3325,7 +3453,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch .global.level::eviction_priority [a]
@@ -3334,8 +3465,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 296],
-        accepted: TokenSet(521),
+        slots: &[2, 297],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3349,7 +3480,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch .level::eviction_priority [a]
@@ -3358,8 +3492,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[296],
-        accepted: TokenSet(520),
+        slots: &[297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3374,7 +3508,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch {.tensormap_space}.tensormap [a]
@@ -3383,8 +3520,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[297, 298],
-        accepted: TokenSet(524),
+        slots: &[298, 299],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3400,7 +3537,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetchu .L1 [a]
@@ -3409,8 +3549,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[299],
-        accepted: TokenSet(525),
+        slots: &[300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3419,34 +3559,16 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // applypriority {.global}.level::eviction_priority [a], size
     Form {
         section: "9.7.9.16",
         syntax: "{.global}.level::eviction_priority [a], size",
-        complete: true,
-        ptxas: false,
-        slots: &[63, 300],
-        accepted: TokenSet(527),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // discard {.global}.level [a], size
-    Form {
-        section: "9.7.9.17",
-        syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
         slots: &[63, 301],
@@ -3461,7 +3583,37 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
+        notes: &[],
+    },
+    // discard {.global}.level [a], size
+    Form {
+        section: "9.7.9.17",
+        syntax: "{.global}.level [a], size",
+        complete: true,
+        ptxas: false,
+        slots: &[63, 302],
+        accepted: TokenSet(529),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::HANDLE)
+                .access(Access::Write)
+                .size(Size::Fixed(128)),
+            Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // createpolicy.range {.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
@@ -3470,8 +3622,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302, 303, 41],
-        accepted: TokenSet(531),
+        slots: &[63, 303, 304, 41],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -3495,8 +3647,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[302, 303, 41],
-        accepted: TokenSet(532),
+        slots: &[303, 304, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -3519,7 +3671,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(533),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3539,8 +3691,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3555,14 +3707,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3583,7 +3735,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3599,8 +3751,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(535),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3615,14 +3767,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3643,7 +3795,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3659,8 +3811,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3673,14 +3825,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3701,7 +3853,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3717,8 +3869,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3731,14 +3883,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3759,7 +3911,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3775,8 +3927,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[304, 305],
-        accepted: TokenSet(539),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3789,14 +3941,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(536)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(537)), Cond::Holds(0, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3817,7 +3969,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(453)),
+                    Cond::Holds(0, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3833,8 +3985,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 112, 133, 307, 308],
-        accepted: TokenSet(542),
+        slots: &[307, 112, 133, 308, 309],
+        accepted: TokenSet(543),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3854,30 +4006,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3886,8 +4027,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -3897,31 +4038,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3930,8 +4071,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -3941,19 +4082,30 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(110)),
                     ],
                     lengths: &[],
@@ -3961,10 +4113,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(119)),
                     ],
                     lengths: &[],
@@ -3972,10 +4124,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -3983,10 +4135,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(540)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(293)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -4083,7 +4235,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(186)),
+                        Cell::Words(TokenSet(187)),
                         Cell::Absent,
                         Cell::Words(TokenSet(119)),
                         Cell::Words(TokenSet(114)),
@@ -4096,7 +4248,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -4124,8 +4276,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 307, 308],
-        accepted: TokenSet(557),
+        slots: &[133, 308, 309],
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4143,34 +4295,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(543)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
@@ -4178,35 +4321,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(234)),
                         Cell::Words(TokenSet(553)),
-                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
@@ -4214,9 +4357,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(234)),
-                        Cell::Words(TokenSet(493)),
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4232,8 +4384,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 112, 133, 307, 308],
-        accepted: TokenSet(558),
+        slots: &[310, 112, 133, 308, 309],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4253,7 +4405,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4263,7 +4415,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4273,7 +4425,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(543)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4283,7 +4435,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(292)),
+                        Cell::Words(TokenSet(293)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4333,7 +4485,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4352,7 +4504,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(556)),
+                        Cell::Words(TokenSet(557)),
                         Cell::Words(TokenSet(114)),
                     ],
                     lengths: &[],
@@ -4369,8 +4521,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 59, 65],
-        accepted: TokenSet(560),
+        slots: &[311, 147, 215, 59, 65],
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4410,8 +4562,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 60, 65],
-        accepted: TokenSet(561),
+        slots: &[311, 147, 215, 60, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4447,8 +4599,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(563),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4481,8 +4633,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 61, 65],
-        accepted: TokenSet(564),
+        slots: &[311, 147, 215, 61, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4511,8 +4663,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 147, 215, 62, 65],
-        accepted: TokenSet(565),
+        slots: &[311, 147, 215, 62, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4542,8 +4694,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4570,8 +4722,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 215, 240, 65],
-        accepted: TokenSet(568),
+        slots: &[313, 215, 240, 65],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4600,8 +4752,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 215, 147, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[311, 215, 147, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4630,8 +4782,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 65],
-        accepted: TokenSet(571),
+        slots: &[314, 315, 147, 316, 65],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4658,8 +4810,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 315, 60],
-        accepted: TokenSet(572),
+        slots: &[314, 315, 147, 316, 60],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4687,8 +4839,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 315, 62],
-        accepted: TokenSet(573),
+        slots: &[314, 315, 147, 316, 62],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4718,8 +4870,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 315],
-        accepted: TokenSet(574),
+        slots: &[314, 147, 60, 316],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4749,8 +4901,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 316, 65],
-        accepted: TokenSet(576),
+        slots: &[312, 147, 315, 317, 65],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4779,8 +4931,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 317, 65],
-        accepted: TokenSet(578),
+        slots: &[314, 315, 147, 318, 65],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4807,8 +4959,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 317, 318],
-        accepted: TokenSet(579),
+        slots: &[314, 315, 147, 318, 319],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4838,8 +4990,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 317],
-        accepted: TokenSet(580),
+        slots: &[314, 147, 60, 318],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4869,8 +5021,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 319, 65],
-        accepted: TokenSet(582),
+        slots: &[312, 147, 315, 320, 65],
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4899,8 +5051,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[313, 314, 147, 320, 65],
-        accepted: TokenSet(584),
+        slots: &[314, 315, 147, 321, 65],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4927,8 +5079,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 320, 318],
-        accepted: TokenSet(585),
+        slots: &[314, 315, 147, 321, 319],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4958,8 +5110,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 60, 320],
-        accepted: TokenSet(586),
+        slots: &[314, 147, 60, 321],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4989,8 +5141,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 314, 321, 65],
-        accepted: TokenSet(588),
+        slots: &[312, 147, 315, 322, 65],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5019,8 +5171,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 65],
-        accepted: TokenSet(591),
+        slots: &[323, 215, 324, 65],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5047,8 +5199,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[322, 215, 323, 62],
-        accepted: TokenSet(592),
+        slots: &[323, 215, 324, 62],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5076,8 +5228,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 62, 323],
-        accepted: TokenSet(593),
+        slots: &[314, 62, 324],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5105,8 +5257,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 147, 215, 324, 62, 325],
-        accepted: TokenSet(596),
+        slots: &[314, 147, 215, 325, 62, 326],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5141,8 +5293,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 65],
-        accepted: TokenSet(598),
+        slots: &[314, 315, 147, 325, 327, 65],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5171,8 +5323,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 314, 147, 324, 326, 62],
-        accepted: TokenSet(599),
+        slots: &[314, 315, 147, 325, 327, 62],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5202,8 +5354,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[313, 215, 147, 324, 62, 326],
-        accepted: TokenSet(599),
+        slots: &[314, 215, 147, 325, 62, 327],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5233,8 +5385,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 327, 328],
-        accepted: TokenSet(601),
+        slots: &[149, 328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5261,8 +5413,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 329, 328, 330],
-        accepted: TokenSet(603),
+        slots: &[149, 330, 329, 331],
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5285,7 +5437,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(604)),
+                    Cond::Holds(1, TokenSet(605)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5301,8 +5453,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5325,8 +5477,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5350,8 +5502,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5373,8 +5525,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[331, 332],
-        accepted: TokenSet(605),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

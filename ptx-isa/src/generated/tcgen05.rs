@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 37] = [
@@ -15,13 +15,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 282, 38],
-        accepted: TokenSet(628),
+        slots: &[346, 46, 47, 282, 38],
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Fixed(4)),
             Operand::new("nCols", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
@@ -55,8 +56,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47, 38],
-        accepted: TokenSet(629),
+        slots: &[346, 46, 47, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -95,8 +96,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[345, 46, 47],
-        accepted: TokenSet(630),
+        slots: &[346, 46, 47],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -128,15 +129,17 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 348, 38],
-        accepted: TokenSet(634),
+        slots: &[46, 47, 347, 348, 349, 38],
+        accepted: TokenSet(635),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -153,107 +156,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -277,15 +280,17 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 348, 38],
-        accepted: TokenSet(644),
+        slots: &[46, 47, 350, 348, 349, 38],
+        accepted: TokenSet(645),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -303,42 +308,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -362,8 +367,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 141, 139, 65],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -372,7 +377,9 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -386,37 +393,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -440,8 +447,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 141, 139, 65],
-        accepted: TokenSet(647),
+        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -450,7 +457,9 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -465,37 +474,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -519,8 +528,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 347, 351, 78],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 351, 348, 352, 78],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -529,7 +538,9 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -543,37 +554,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -597,8 +608,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 347, 351, 78],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 353, 348, 352, 78],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -607,7 +618,9 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::BRACED),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -622,37 +635,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -676,11 +689,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 347, 353, 38],
-        accepted: TokenSet(651),
+        slots: &[46, 47, 347, 348, 354, 38],
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Write),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
@@ -701,107 +716,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(636))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(396))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(636))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -825,11 +840,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 347, 353, 38],
-        accepted: TokenSet(652),
+        slots: &[46, 47, 350, 348, 354, 38],
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Write),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
@@ -851,42 +868,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -943,11 +960,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[345, 354, 355, 356, 357],
-        accepted: TokenSet(655),
-        ignored: TokenSet(394),
+        slots: &[346, 355, 356, 357, 358],
+        accepted: TokenSet(656),
+        ignored: TokenSet(395),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Write),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -963,20 +982,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(656)),
-                    Cond::Holds(2, TokenSet(657)),
+                    Cond::Holds(1, TokenSet(657)),
+                    Cond::Holds(2, TokenSet(658)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(658)),
-                    Cond::Holds(2, TokenSet(659)),
+                    Cond::Holds(1, TokenSet(659)),
+                    Cond::Holds(2, TokenSet(660)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(660))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(661))),
                 ptxas: false,
             },
             Rule {
@@ -1000,6 +1019,14 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::OneThread,
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1009,10 +1036,12 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[345, 358],
-        accepted: TokenSet(662),
+        slots: &[346, 359],
+        accepted: TokenSet(663),
         ignored: TokenSet(6),
-        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
+        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::TMEM)
+            .access(Access::Update)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1039,8 +1068,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 360],
-        accepted: TokenSet(665),
+        slots: &[346, 360, 361],
+        accepted: TokenSet(666),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1059,8 +1088,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1073,7 +1102,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1116,6 +1145,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1127,8 +1160,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 359, 361, 360],
-        accepted: TokenSet(669),
+        slots: &[346, 360, 362, 361],
+        accepted: TokenSet(670),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1147,8 +1180,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1159,13 +1192,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(350)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1207,6 +1240,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1219,8 +1256,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(674),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1248,27 +1285,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1287,7 +1324,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1295,9 +1332,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1305,7 +1342,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1324,6 +1361,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1336,8 +1377,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[345, 362, 206, 363, 360],
-        accepted: TokenSet(673),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(674),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1365,27 +1406,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(367)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(362)),
-                    Cond::Holds(1, TokenSet(354)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(364)), Cond::Holds(3, TokenSet(674))]),
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(363)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1404,7 +1445,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1412,9 +1453,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(367)),
-                        Cond::Holds(3, TokenSet(362)),
-                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(368)),
+                        Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1422,7 +1463,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(674)), Cond::Holds(3, TokenSet(675))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1441,6 +1482,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1453,8 +1498,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 360],
-        accepted: TokenSet(677),
+        slots: &[346, 365, 361],
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1473,8 +1518,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1519,6 +1564,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1531,8 +1580,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[345, 364, 361, 360],
-        accepted: TokenSet(678),
+        slots: &[346, 365, 362, 361],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1551,8 +1600,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(666)), 4),
-                    (Cond::Holds(0, TokenSet(667)), 8),
+                    (Cond::Holds(0, TokenSet(667)), 4),
+                    (Cond::Holds(0, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1563,7 +1612,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
@@ -1602,6 +1651,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1613,8 +1666,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 360],
-        accepted: TokenSet(680),
+        slots: &[366, 346, 360, 361],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1636,8 +1689,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1650,7 +1703,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1692,6 +1745,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1704,8 +1761,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 359, 361, 360],
-        accepted: TokenSet(681),
+        slots: &[366, 346, 360, 362, 361],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1727,8 +1784,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -1739,13 +1796,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(350)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1788,6 +1845,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1799,261 +1860,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
-        complete: true,
-        ptxas: false,
-        slots: &[365, 345, 362, 206, 363, 360],
-        accepted: TokenSet(682),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(367)),
-                    Cond::Holds(2, TokenSet(366)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(362)),
-                    Cond::Holds(2, TokenSet(354)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(364)), Cond::Holds(4, TokenSet(674))]),
-                    Cond::Holds(2, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(363)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(354)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(367)),
-                        Cond::Holds(4, TokenSet(362)),
-                        Cond::Holds(4, TokenSet(364)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(674)), Cond::Holds(4, TokenSet(675))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
-        complete: true,
-        ptxas: false,
-        slots: &[365, 345, 364, 360],
+        slots: &[366, 346, 363, 206, 364, 361],
         accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
@@ -2072,12 +1879,274 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("idesc", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Holds(2, TokenSet(364)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(364)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(355)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
+        complete: true,
+        ptxas: false,
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(683),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(675))]),
+                    Cond::Holds(2, TokenSet(364)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(364)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(355)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(368)),
+                        Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
+        complete: true,
+        ptxas: false,
+        slots: &[366, 346, 365, 361],
+        accepted: TokenSet(684),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2123,6 +2192,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -2134,8 +2207,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[365, 345, 364, 361, 360],
-        accepted: TokenSet(684),
+        slots: &[366, 346, 365, 362, 361],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2157,8 +2230,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(666)), 4),
-                    (Cond::Holds(1, TokenSet(667)), 8),
+                    (Cond::Holds(1, TokenSet(667)), 4),
+                    (Cond::Holds(1, TokenSet(668)), 8),
                 ])),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -2169,7 +2242,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(670))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
                 ptxas: false,
             },
             Rule {
@@ -2208,6 +2281,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -2219,8 +2296,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2265,6 +2342,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2275,8 +2356,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 359, 367],
-        accepted: TokenSet(686),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2321,6 +2402,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2331,8 +2416,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2386,6 +2471,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2396,8 +2485,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 368, 367],
-        accepted: TokenSet(687),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2452,6 +2541,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2461,8 +2554,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2510,6 +2603,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2520,8 +2617,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 359, 367],
-        accepted: TokenSet(688),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2570,6 +2667,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2579,8 +2680,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2638,6 +2739,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2647,8 +2752,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[365, 366, 368, 367],
-        accepted: TokenSet(689),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2705,6 +2810,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2769,14 +2878,15 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[345, 369, 183, 10, 41],
-        accepted: TokenSet(691),
+        slots: &[346, 370, 183, 10, 41],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
-                .align(8),
+                .access(Access::Atomic)
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -2793,10 +2903,16 @@ pub(crate) static FORMS: [Form; 37] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
 ];

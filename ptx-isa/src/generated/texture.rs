@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 14] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,28 +67,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -106,28 +106,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -173,8 +173,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -195,12 +195,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -208,11 +208,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -224,28 +224,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -263,28 +263,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(616)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(698)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -327,8 +327,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,12 +350,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -363,11 +363,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -379,28 +379,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -411,7 +411,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -454,8 +454,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -476,12 +476,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -489,11 +489,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -505,28 +505,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -537,7 +537,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -577,8 +577,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -600,12 +600,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -617,11 +617,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -633,28 +633,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -665,7 +665,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -708,8 +708,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -730,12 +730,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -747,11 +747,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -763,28 +763,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -795,7 +795,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -835,8 +835,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 109, 371, 372],
-        accepted: TokenSet(695),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -858,46 +858,46 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
                 ])),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
                 ])),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -909,28 +909,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -941,7 +941,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -984,8 +984,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[370, 373, 60, 372],
-        accepted: TokenSet(703),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1006,46 +1006,46 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(611)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
                     (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
                 ])),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
                     (Cond::Holds(0, TokenSet(697)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
                 ])),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(611)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(698)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(699)), 1),
+                    (Cond::Holds(0, TokenSet(700)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1057,28 +1057,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Holds(3, TokenSet(119)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(199)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(701)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1089,7 +1089,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1129,8 +1129,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[374, 375, 109, 113, 65],
-        accepted: TokenSet(706),
+        slots: &[375, 376, 109, 113, 65],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1150,9 +1150,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(612)), 4),
-                    (Cond::Holds(1, TokenSet(696)), 4),
+                    (Cond::Holds(1, TokenSet(613)), 4),
                     (Cond::Holds(1, TokenSet(697)), 4),
+                    (Cond::Holds(1, TokenSet(698)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1172,7 +1172,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(707)),
+                    Cond::Holds(1, TokenSet(708)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1208,8 +1208,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[376, 38],
-        accepted: TokenSet(709),
+        slots: &[377, 38],
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1218,13 +1218,6 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
-                ),
                 ptxas: false,
             },
             Rule {
@@ -1241,6 +1234,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(713)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[],
@@ -1252,8 +1252,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(714),
+        slots: &[378, 38],
+        accepted: TokenSet(715),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1273,8 +1273,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(714),
+        slots: &[378, 38],
+        accepted: TokenSet(715),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1294,8 +1294,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(716),
+        slots: &[379, 38],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1318,8 +1318,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[379],
-        accepted: TokenSet(718),
+        slots: &[380],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 54] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -41,8 +41,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(720),
+        slots: &[381, 170, 171, 133, 382],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -68,8 +68,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -97,8 +97,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -123,8 +123,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(720),
+        slots: &[381, 170, 171, 133, 382],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -150,8 +150,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -179,8 +179,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -205,8 +205,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(720),
+        slots: &[381, 170, 171, 133, 382],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -232,8 +232,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -261,8 +261,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -287,8 +287,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(720),
+        slots: &[381, 170, 171, 133, 382],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -314,8 +314,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -343,8 +343,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -369,8 +369,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 381],
-        accepted: TokenSet(720),
+        slots: &[381, 170, 171, 133, 382],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -396,8 +396,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -425,8 +425,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(721),
+        slots: &[381, 170, 89, 133, 169],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -451,8 +451,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169, 381],
-        accepted: TokenSet(722),
+        slots: &[381, 170, 89, 133, 169, 382],
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -478,8 +478,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(721),
+        slots: &[381, 170, 89, 133, 169],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -507,8 +507,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(721),
+        slots: &[381, 170, 89, 133, 169],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -533,8 +533,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169, 381],
-        accepted: TokenSet(722),
+        slots: &[381, 170, 89, 133, 169, 382],
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -560,8 +560,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 89, 133, 169],
-        accepted: TokenSet(721),
+        slots: &[381, 170, 89, 133, 169],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -589,8 +589,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133, 382],
-        accepted: TokenSet(724),
+        slots: &[381, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -636,8 +636,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 383, 133, 382],
-        accepted: TokenSet(726),
+        slots: &[381, 170, 171, 384, 133, 383],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -679,8 +679,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384],
-        accepted: TokenSet(728),
+        slots: &[170, 171, 385],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -705,8 +705,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384, 381],
-        accepted: TokenSet(729),
+        slots: &[170, 171, 385, 382],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -732,8 +732,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384],
-        accepted: TokenSet(728),
+        slots: &[170, 171, 385],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -761,8 +761,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -794,8 +794,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -827,8 +827,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -860,8 +860,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -893,8 +893,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -926,8 +926,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -959,8 +959,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -992,8 +992,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1025,8 +1025,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1058,8 +1058,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1091,8 +1091,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1124,8 +1124,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1157,8 +1157,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384],
-        accepted: TokenSet(728),
+        slots: &[170, 171, 385],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1190,8 +1190,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384, 19],
-        accepted: TokenSet(731),
+        slots: &[170, 171, 385, 19],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1223,8 +1223,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1256,8 +1256,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1289,8 +1289,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1322,8 +1322,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1355,8 +1355,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1388,8 +1388,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1421,8 +1421,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1454,8 +1454,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1487,8 +1487,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1520,8 +1520,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1553,8 +1553,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 133],
-        accepted: TokenSet(719),
+        slots: &[381, 170, 171, 133],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1586,8 +1586,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[380, 170, 171, 19],
-        accepted: TokenSet(730),
+        slots: &[381, 170, 171, 19],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1619,8 +1619,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384],
-        accepted: TokenSet(728),
+        slots: &[170, 171, 385],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1652,8 +1652,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 384, 19],
-        accepted: TokenSet(731),
+        slots: &[170, 171, 385, 19],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

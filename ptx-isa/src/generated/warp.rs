@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 13] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[385, 91],
-        accepted: TokenSet(733),
+        slots: &[386, 91],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -35,7 +35,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // vote .ballot.b32 d, a
@@ -44,8 +47,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[386, 38],
-        accepted: TokenSet(735),
+        slots: &[387, 38],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -68,7 +71,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // vote .sync.mode.pred d, a, membermask
@@ -77,8 +83,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 385, 91],
-        accepted: TokenSet(736),
+        slots: &[46, 386, 91],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -93,7 +99,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // vote .sync.ballot.b32 d, a, membermask
@@ -102,8 +111,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 386, 38],
-        accepted: TokenSet(737),
+        slots: &[46, 387, 38],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -117,7 +126,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .any.sync.b32 d, a, membermask
@@ -126,8 +138,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[387, 46, 38],
-        accepted: TokenSet(739),
+        slots: &[388, 46, 38],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -141,7 +153,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .any.sync.b64 d, a, membermask
@@ -150,8 +165,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[387, 46, 41],
-        accepted: TokenSet(740),
+        slots: &[388, 46, 41],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -166,7 +181,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .all.sync.b32 d{|p}, a, membermask
@@ -175,8 +193,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 38],
-        accepted: TokenSet(742),
+        slots: &[389, 46, 38],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -194,7 +212,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
         notes: &[],
     },
     // match .all.sync.b64 d{|p}, a, membermask
@@ -203,8 +224,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b64 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 41],
-        accepted: TokenSet(743),
+        slots: &[389, 46, 41],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -223,7 +244,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
         notes: &[],
     },
     // activemask .b32 d
@@ -241,7 +265,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // redux .sync.op.type dst, src, membermask
@@ -251,7 +278,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(744),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -264,7 +291,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // redux .sync.op.b32 dst, src, membermask
@@ -274,7 +304,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(745),
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -286,7 +316,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // redux .sync.op{.abs}{.NaN}.f32 dst, src, membermask
@@ -296,7 +329,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(746),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -315,7 +348,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // elect .sync d|p, membermask
@@ -340,7 +376,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
 ];

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(749),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -54,6 +54,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -64,8 +68,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 190, 59, 59],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(749),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -103,6 +107,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -112,8 +120,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(750),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -152,6 +160,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -161,8 +173,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 390, 61, 61],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(750),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -200,6 +212,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -209,8 +225,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(751),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -246,6 +262,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -256,8 +276,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 390, 240, 240],
-        accepted: TokenSet(751),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -293,6 +313,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -303,8 +327,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -340,6 +364,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -350,8 +378,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 190, 198, 199],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -388,6 +416,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -397,8 +429,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(756),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -423,8 +455,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -444,6 +476,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -454,8 +490,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 215, 118, 394, 395],
-        accepted: TokenSet(756),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -480,8 +516,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(544)), Cond::Holds(6, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(551)), Cond::Holds(6, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -502,6 +538,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -511,8 +551,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(758),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -547,6 +587,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -556,8 +600,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 396, 118, 222, 222, 397, 88],
-        accepted: TokenSet(758),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(759),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -592,6 +636,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -601,8 +649,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(759),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -645,6 +693,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -654,8 +706,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 190, 59, 59],
-        accepted: TokenSet(759),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -697,6 +749,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -706,8 +762,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -750,6 +806,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -759,8 +819,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 392, 390, 61, 61],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -802,6 +862,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -811,8 +875,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(761),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -852,6 +916,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -862,8 +930,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 389, 390, 240, 240],
-        accepted: TokenSet(761),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -904,6 +972,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -913,8 +985,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(763),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -954,6 +1026,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -964,8 +1040,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 398, 190, 198, 199],
-        accepted: TokenSet(763),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1006,6 +1082,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1015,8 +1095,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(765),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1045,8 +1125,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1067,6 +1147,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1076,8 +1160,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[365, 46, 87, 399, 215, 118, 394, 395],
-        accepted: TokenSet(765),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1106,8 +1190,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1127,6 +1211,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 401, 402, 403],
-        accepted: TokenSet(769),
+        slots: &[46, 47, 401, 402, 403, 404],
+        accepted: TokenSet(770),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -43,33 +43,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
-                    lengths: &[&[2]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -78,12 +63,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(114))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -103,8 +103,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 404, 402, 240],
-        accepted: TokenSet(774),
+        slots: &[46, 47, 401, 405, 403, 240],
+        accepted: TokenSet(775),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -146,8 +146,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 405, 402, 135],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 401, 406, 403, 135],
+        accepted: TokenSet(776),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -189,8 +189,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 406, 402, 407],
-        accepted: TokenSet(777),
+        slots: &[46, 47, 193, 407, 403, 408],
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -232,8 +232,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 408, 402, 222],
-        accepted: TokenSet(778),
+        slots: &[46, 47, 193, 409, 403, 222],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -275,8 +275,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 401, 402, 409],
-        accepted: TokenSet(769),
+        slots: &[46, 47, 401, 402, 403, 410],
+        accepted: TokenSet(770),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -303,33 +303,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(114))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -338,12 +323,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(755))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(756))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(114))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -361,8 +361,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 404, 402, 240],
-        accepted: TokenSet(774),
+        slots: &[46, 47, 401, 405, 403, 240],
+        accepted: TokenSet(775),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -402,8 +402,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 405, 402, 135],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 401, 406, 403, 135],
+        accepted: TokenSet(776),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -443,8 +443,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 406, 402, 410],
-        accepted: TokenSet(779),
+        slots: &[46, 47, 194, 407, 403, 411],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -484,8 +484,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 408, 402, 222],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 194, 409, 403, 222],
+        accepted: TokenSet(781),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -525,8 +525,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 411, 402, 412],
-        accepted: TokenSet(783),
+        slots: &[46, 47, 401, 412, 403, 413],
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -552,21 +552,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -577,7 +562,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(199))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
@@ -592,22 +577,37 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(199))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(119))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(199))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -625,8 +625,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 400, 411, 402, 413],
-        accepted: TokenSet(783),
+        slots: &[46, 47, 401, 412, 403, 414],
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -651,21 +651,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(110))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(198))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -676,7 +661,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(199))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
@@ -691,22 +676,37 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(199))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(119))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(199))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -724,8 +724,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 401, 190, 191, 215],
-        accepted: TokenSet(785),
+        slots: &[46, 47, 188, 189, 402, 190, 191, 215],
+        accepted: TokenSet(786),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -759,17 +759,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770))],
-                    lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(772))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(773))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -789,8 +789,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 401, 118, 394, 395, 118, 215],
-        accepted: TokenSet(786),
+        slots: &[46, 47, 188, 189, 402, 118, 395, 396, 118, 215],
+        accepted: TokenSet(787),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -814,8 +814,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(551)), Cond::Holds(7, TokenSet(551))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(544)), Cond::Holds(7, TokenSet(544))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                 ),
                 ptxas: false,
@@ -830,17 +830,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770))],
+                    cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771))],
+                    cells: &[Cell::Words(TokenSet(772))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772))],
+                    cells: &[Cell::Words(TokenSet(773))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -860,8 +860,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 401, 65, 61, 61, 65],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 188, 189, 402, 65, 61, 61, 65],
+        accepted: TokenSet(788),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -887,17 +887,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(770))],
+                    cells: &[Cell::Words(TokenSet(771))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771))],
+                    cells: &[Cell::Words(TokenSet(772))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772))],
+                    cells: &[Cell::Words(TokenSet(773))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -917,8 +917,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 404, 65, 240, 240, 65],
-        accepted: TokenSet(788),
+        slots: &[46, 47, 188, 189, 405, 65, 240, 240, 65],
+        accepted: TokenSet(789),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -954,8 +954,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 405, 136, 135, 135, 135, 135],
-        accepted: TokenSet(789),
+        slots: &[46, 47, 188, 189, 406, 136, 135, 135, 135, 135],
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -993,8 +993,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 194, 406, 118, 407, 410, 118, 215],
-        accepted: TokenSet(790),
+        slots: &[46, 47, 193, 194, 407, 118, 408, 411, 118, 215],
+        accepted: TokenSet(791),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1018,8 +1018,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(791)), Cond::Holds(7, TokenSet(791))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(792)), Cond::Holds(7, TokenSet(792))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(793)), Cond::Holds(7, TokenSet(793))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1044,8 +1044,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[414, 88, 46, 47, 193, 194, 408, 118, 222, 222, 118],
-        accepted: TokenSet(793),
+        slots: &[415, 88, 46, 47, 193, 194, 409, 118, 222, 222, 118],
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1071,7 +1071,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(386)),
+                    Cond::Holds(0, TokenSet(387)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
