@@ -2,3 +2,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+pub mod cfg;
+pub mod lists;
+pub mod liveness;
+pub mod pressure;
+pub mod summary;
+pub mod variables;

@@ -5,7 +5,7 @@ use ptx_isa::{Access, Control, Directive, Role};
 use super::Facts;
 use super::registers::plain;
 use crate::{
-    DirectiveStmt, EntityId, Function, Interface, LabelId, Operand, PrototypeId, Statement,
+    Body, DirectiveStmt, EntityId, Function, Interface, LabelId, Operand, PrototypeId, Statement,
     SymbolId, SymbolKind,
 };
 
@@ -31,9 +31,11 @@ pub enum Flow {
     Unknown,
 }
 
-/// Labels in the source of a table: `.branchtargets L0, L1;`
+/// A table of labels: `.branchtargets L0, L1;`
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct TargetList<'a> {
+    /// The label of the table.
+    pub label: LabelId,
     /// As written: labels, names that nothing sets, ranges of labels.
     pub operands: &'a [Operand],
 }
@@ -89,7 +91,7 @@ impl<'a> Facts<'a> {
         self.guard().is_some()
             || match self.flow() {
                 Flow::Next | Flow::Unknown => true,
-                Flow::Call => !self.calls_noreturn(),
+                Flow::Call => !self.never_returns(),
                 _ => false,
             }
     }
@@ -104,16 +106,9 @@ impl<'a> Facts<'a> {
         };
         match self.operand(role) {
             Some(Operand::Label(label)) if role == Role::Label => Targets::Label(label),
-            Some(Operand::Label(label)) => match self.behind(label) {
-                Some(Statement::Directive(id)) => match self.body.directives.get(id) {
-                    Some(list) if list.directive == Directive::Branchtargets => {
-                        Targets::List(TargetList {
-                            operands: self.body.pool.slice(list.args),
-                        })
-                    }
-                    _ => Targets::Unknown,
-                },
-                _ => Targets::Unknown,
+            Some(Operand::Label(label)) => match branch_targets(self.body, label) {
+                Some(operands) => Targets::List(TargetList { label, operands }),
+                None => Targets::Unknown,
             },
             _ => Targets::Unknown,
         }
@@ -131,7 +126,7 @@ impl<'a> Facts<'a> {
         let Some(Operand::Label(label)) = self.operand(Role::Table) else {
             return Some(Callees::Unknown);
         };
-        Some(match self.behind(label) {
+        Some(match behind(self.body, label) {
             Some(Statement::Prototype(id)) => Callees::Prototype(id),
             Some(Statement::Directive(id)) => match self.body.directives.get(id) {
                 Some(list) if list.directive == Directive::Calltargets => {
@@ -144,7 +139,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it calls functions that never return.
-    fn calls_noreturn(&self) -> bool {
+    pub fn never_returns(&self) -> bool {
         match self.callees() {
             Some(Callees::Function(symbol)) => self.is_noreturn(symbol),
             Some(Callees::List(list)) => {
@@ -174,12 +169,6 @@ impl<'a> Facts<'a> {
         directives.any(|d: &DirectiveStmt| d.directive == Directive::Noreturn)
     }
 
-    /// The statement behind a label.
-    fn behind(&self, label: LabelId) -> Option<Statement> {
-        let at = self.body.labels.get(label)?.stmt.index() + 1;
-        self.body.statements.as_slice().get(at).copied()
-    }
-
     /// What a call writes and reads: its results and its arguments.
     pub(super) fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
         let facts = *self;
@@ -195,4 +184,19 @@ impl<'a> Facts<'a> {
             }
         })
     }
+}
+
+/// The statement behind a label.
+fn behind(body: &Body, label: LabelId) -> Option<Statement> {
+    let at = body.labels.get(label)?.stmt.index() + 1;
+    body.statements.as_slice().get(at).copied()
+}
+
+/// The table of labels that a label names.
+pub(super) fn branch_targets(body: &Body, label: LabelId) -> Option<&[Operand]> {
+    let Some(Statement::Directive(id)) = behind(body, label) else {
+        return None;
+    };
+    let list = body.directives.get(id)?;
+    (list.directive == Directive::Branchtargets).then(|| body.pool.slice(list.args))
 }

@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, Request};
 
+use super::control::branch_targets;
 use super::{Facts, FormFacts, Mentions};
 use crate::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
-use crate::{Body, EntityId, FuncId, InstId, Module, OpaqueId, SigId};
+use crate::{Body, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, SigId};
 
 /// What is known of a mnemonic before any operand is seen.
 #[derive(Copy, Clone, Default)]
@@ -108,6 +109,11 @@ impl<'a> FunctionFacts<'a> {
             id,
             form: self.forms.get(number as usize).unwrap_or(NOTHING),
         }
+    }
+
+    /// The labels in the table that a label names; `None` where it names none.
+    pub fn table(&self, label: LabelId) -> Option<&'a [Operand]> {
+        branch_targets(self.body, label)
     }
 
     /// The registers a statement mentions that was not understood: each may be read and written.

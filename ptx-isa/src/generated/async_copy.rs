@@ -274,10 +274,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}

@@ -1,0 +1,450 @@
+//! The control-flow graph of a function.
+//!
+//! A block is a run of statements that is entered at its start and left at its end: it begins at a label or behind an
+//! instruction that may go elsewhere. Calls stay inside of a block unless they never return. Unreachable code has
+//! blocks like any other.
+//!
+//! Where control may go is what the facts say. A jump to a table has an edge for each of its labels. Of what is not
+//! known (a statement that was not understood, a table that is missing) every label of the function is a target, and
+//! so is the way out: all these edges go through one block without statements, a *hub*, so that many unknowns and many
+//! labels do not multiply. A table that several jumps share has a hub of its own.
+//!
+//! Cost: linear in statements and edges.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, Place, Targets};
+use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
+
+use ptx_isa::Directive;
+
+use crate::lists::Lists;
+
+/// A block of a [`Cfg`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BlockId(u32);
+
+impl BlockId {
+    /// The id of position `index`.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The position this id stands for.
+    pub const fn as_u32(self) -> u32 {
+        self.0
+    }
+}
+
+impl EntityId for BlockId {
+    fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why control may go along an edge.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum EdgeKind {
+    /// The next statement follows.
+    Next,
+    /// A jump to a label.
+    Jump,
+    /// The entry of a table with this number.
+    Table(u32),
+    /// It is not known that control does not go there.
+    Unknown,
+}
+
+/// A way from one block to another.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Edge {
+    /// Where it comes from.
+    pub from: BlockId,
+    /// Where it goes.
+    pub to: BlockId,
+    /// Why.
+    pub kind: EdgeKind,
+    /// The value that the guard of the last instruction of `from` must have; `None` where there is no guard.
+    pub when: Option<bool>,
+}
+
+/// A run of statements.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Its first statement.
+    pub first: StmtId,
+    /// One past its last statement.
+    pub end: StmtId,
+    /// The label it begins with.
+    pub label: Option<LabelId>,
+    /// Whether control may leave the function from here.
+    pub exits: bool,
+    /// Whether its end was not understood.
+    pub unknown: bool,
+    /// Whether it has no statements and stands for the targets of several jumps.
+    pub hub: bool,
+}
+
+/// The control-flow graph of a function. Its entry is block 0.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    blocks: Vec<Block>,
+    edges: Vec<Edge>,
+    /// Where the edges of each block begin; they lie in order.
+    starts: Vec<u32>,
+    /// The edges into each block.
+    into: Lists,
+    labels: Vec<Option<BlockId>>,
+}
+
+impl Cfg {
+    /// The entry of every function.
+    pub const ENTRY: BlockId = BlockId(0);
+
+    /// Builds the graph of a function.
+    pub fn new(facts: FunctionFacts<'_>) -> Self {
+        let mut builder = Builder::new(facts);
+        builder.split();
+        builder.connect();
+        let Builder {
+            blocks,
+            edges,
+            starts,
+            labels,
+            ..
+        } = builder;
+        let pairs = (0u32..).zip(&edges).map(|(i, e)| (e.to.0, i));
+        let into = Lists::new(blocks.len(), pairs);
+        Self {
+            blocks,
+            edges,
+            starts,
+            into,
+            labels,
+        }
+    }
+
+    /// How many blocks there are: at least one.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Never.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Every block with its id.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = (BlockId, &Block)> + DoubleEndedIterator {
+        let blocks = self.blocks.iter().enumerate();
+        blocks.map(|(i, b)| (BlockId::from_index(i), b))
+    }
+
+    /// A block.
+    pub fn block(&self, id: BlockId) -> Option<&Block> {
+        self.blocks.get(id.index())
+    }
+
+    /// The edges out of a block.
+    pub fn out(&self, id: BlockId) -> &[Edge] {
+        let bound = |i: usize| self.starts.get(i).map_or(0, |&s| s as usize);
+        let range = bound(id.index())..bound(id.index() + 1);
+        self.edges.get(range).unwrap_or_default()
+    }
+
+    /// The edges into a block.
+    pub fn into(&self, id: BlockId) -> impl ExactSizeIterator<Item = &Edge> + Clone {
+        let edges = self.into.get(id.0).iter();
+        edges.map(|&e| &self.edges[e as usize])
+    }
+
+    /// The block that a label begins; `None` for the label of a table.
+    pub fn of_label(&self, label: LabelId) -> Option<BlockId> {
+        *self.labels.get(label.index())?
+    }
+
+    /// The block a statement lies in.
+    pub fn of_statement(&self, stmt: StmtId) -> Option<BlockId> {
+        let blocks = &self.blocks;
+        let at = blocks.partition_point(|b| !b.hub && b.end.as_u32() <= stmt.as_u32());
+        blocks.get(at).filter(|b| !b.hub)?;
+        Some(BlockId::from_index(at))
+    }
+}
+
+/// How a block ends.
+#[derive(Copy, Clone)]
+enum End {
+    /// Into the next one.
+    Next,
+    /// With an instruction.
+    Inst(InstId),
+    /// Nobody knows.
+    Opaque,
+}
+
+struct Builder<'a> {
+    facts: FunctionFacts<'a>,
+    blocks: Vec<Block>,
+    ends: Vec<End>,
+    edges: Vec<Edge>,
+    starts: Vec<u32>,
+    labels: Vec<Option<BlockId>>,
+    /// How many blocks have statements.
+    real: usize,
+    /// How often each table is used, then the hub of those used more than once.
+    tables: BTreeMap<LabelId, Shared>,
+    unknown: Option<BlockId>,
+    /// The table of each hub; `None` for all labels.
+    hubs: Vec<Option<LabelId>>,
+}
+
+#[derive(Copy, Clone)]
+enum Shared {
+    Once,
+    Often(Option<BlockId>),
+}
+
+impl<'a> Builder<'a> {
+    fn new(facts: FunctionFacts<'a>) -> Self {
+        Self {
+            facts,
+            blocks: Vec::new(),
+            ends: Vec::new(),
+            edges: Vec::new(),
+            starts: Vec::new(),
+            labels: alloc::vec![None; facts.body().labels.len()],
+            real: 0,
+            tables: BTreeMap::new(),
+            unknown: None,
+            hubs: Vec::new(),
+        }
+    }
+
+    /// Cuts the statements into blocks.
+    fn split(&mut self) {
+        let body = self.facts.body();
+        let mut first = StmtId::new(0);
+        let mut label = None;
+        let mut content = false;
+        for (stmt, statement) in body.statements() {
+            let end = match statement {
+                Statement::Label(id) => {
+                    if self.is_of_table(stmt) {
+                        continue;
+                    }
+                    if label.is_some() || content {
+                        self.close(first, stmt, label, End::Next);
+                        (first, content) = (stmt, false);
+                    }
+                    label = Some(id);
+                    if let Some(entry) = self.labels.get_mut(id.index()) {
+                        *entry = Some(BlockId::from_index(self.blocks.len()));
+                    }
+                    continue;
+                }
+                Statement::Inst(id) => {
+                    content = true;
+                    let facts = self.facts.inst(id);
+                    match facts.flow() {
+                        Flow::Next => continue,
+                        Flow::Call if !facts.never_returns() => continue,
+                        Flow::Table => self.count_table(&facts),
+                        _ => {}
+                    }
+                    End::Inst(id)
+                }
+                Statement::Opaque(_) => End::Opaque,
+                _ => continue,
+            };
+            let next = StmtId::new(stmt.as_u32() + 1);
+            self.close(first, next, label, end);
+            (first, label, content) = (next, None, false);
+        }
+        let last = StmtId::from_index(body.statements.len());
+        if label.is_some() || content || self.blocks.is_empty() {
+            self.close(first, last, label, End::Next);
+        } else if let Some(block) = self.blocks.last_mut() {
+            // What stands behind the last instruction does nothing.
+            block.end = last;
+        }
+        self.real = self.blocks.len();
+    }
+
+    fn close(&mut self, first: StmtId, end: StmtId, label: Option<LabelId>, how: End) {
+        self.blocks.push(Block {
+            first,
+            end,
+            label,
+            exits: false,
+            unknown: false,
+            hub: false,
+        });
+        self.ends.push(how);
+    }
+
+    /// Whether the label at `stmt` names a table and not a place in the code.
+    fn is_of_table(&self, stmt: StmtId) -> bool {
+        let body = self.facts.body();
+        match body.statements.as_slice().get(stmt.index() + 1) {
+            Some(Statement::Prototype(_)) => true,
+            Some(&Statement::Directive(id)) => matches!(
+                body.directives.get(id).map(|d| d.directive),
+                Some(Directive::Branchtargets | Directive::Calltargets)
+            ),
+            _ => false,
+        }
+    }
+
+    fn count_table(&mut self, facts: &Facts<'_>) {
+        if let Targets::List(list) = facts.targets() {
+            let table = self.tables.entry(list.label);
+            table
+                .and_modify(|t| *t = Shared::Often(None))
+                .or_insert(Shared::Once);
+        }
+    }
+
+    /// Draws the edges; hubs are added behind the blocks with statements, and their edges last.
+    fn connect(&mut self) {
+        for index in 0..self.real {
+            self.starts.push(self.edges.len() as u32);
+            let from = BlockId::from_index(index);
+            match self.ends.get(index) {
+                Some(&End::Inst(inst)) => self.connect_inst(from, inst),
+                Some(End::Opaque) => {
+                    self.set(from, |b| b.unknown = true);
+                    self.unknown_from(from, None);
+                    self.next(from, None);
+                }
+                _ => self.next(from, None),
+            }
+        }
+        // A hub whose table is not understood may make one more.
+        let mut nth = 0;
+        while let Some(&table) = self.hubs.get(nth) {
+            self.starts.push(self.edges.len() as u32);
+            let hub = BlockId::from_index(self.real + nth);
+            nth += 1;
+            match table {
+                Some(label) => {
+                    let list = self.facts.table(label).unwrap_or_default();
+                    self.table_from(hub, list, None);
+                }
+                None => self.all_from(hub),
+            }
+        }
+        self.starts.push(self.edges.len() as u32);
+    }
+
+    fn connect_inst(&mut self, from: BlockId, inst: InstId) {
+        let facts = self.facts.inst(inst);
+        let guard: Option<(Place, bool)> = facts.guard_register();
+        let taken = guard.map(|(_, negated)| !negated);
+        match facts.flow() {
+            Flow::Next => {}
+            Flow::Unknown => {
+                self.set(from, |b| b.unknown = true);
+                self.unknown_from(from, None);
+            }
+            Flow::Return | Flow::Exit | Flow::Trap | Flow::Call => {
+                self.set(from, |b| b.exits = true);
+            }
+            _ => match facts.targets() {
+                Targets::Label(label) => match self.labels.get(label.index()) {
+                    Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, taken),
+                    _ => self.unknown_from(from, taken),
+                },
+                Targets::List(list) => match self.tables.get(&list.label) {
+                    Some(Shared::Often(hub)) => {
+                        let hub = hub.unwrap_or_else(|| self.hub(Some(list.label)));
+                        self.tables.insert(list.label, Shared::Often(Some(hub)));
+                        self.edge(from, hub, EdgeKind::Table(0), taken);
+                    }
+                    _ => self.table_from(from, list.operands, taken),
+                },
+                _ => self.unknown_from(from, taken),
+            },
+        }
+        if facts.falls_through() {
+            self.next(from, taken.map(|t| !t));
+        }
+    }
+
+    fn set(&mut self, block: BlockId, change: impl FnOnce(&mut Block)) {
+        if let Some(block) = self.blocks.get_mut(block.index()) {
+            change(block);
+        }
+    }
+
+    fn edge(&mut self, from: BlockId, to: BlockId, kind: EdgeKind, when: Option<bool>) {
+        self.edges.push(Edge {
+            from,
+            to,
+            kind,
+            when,
+        });
+    }
+
+    /// To the block behind; from the last one out of the function.
+    fn next(&mut self, from: BlockId, when: Option<bool>) {
+        if from.index() + 1 < self.real {
+            self.edge(from, BlockId(from.0 + 1), EdgeKind::Next, when);
+        } else {
+            self.set(from, |b| b.exits = true);
+        }
+    }
+
+    fn hub(&mut self, table: Option<LabelId>) -> BlockId {
+        let end = StmtId::from_index(self.facts.body().statements.len());
+        let id = BlockId::from_index(self.blocks.len());
+        self.close(end, end, None, End::Next);
+        self.set(id, |b| b.hub = true);
+        self.hubs.push(table);
+        id
+    }
+
+    /// To every label, and out.
+    fn all_from(&mut self, hub: BlockId) {
+        self.set(hub, |b| b.exits = true);
+        for label in 0..self.labels.len() {
+            if let Some(&Some(to)) = self.labels.get(label) {
+                self.edge(hub, to, EdgeKind::Unknown, None);
+            }
+        }
+    }
+
+    /// Anywhere.
+    fn unknown_from(&mut self, from: BlockId, when: Option<bool>) {
+        let hub = match self.unknown {
+            Some(hub) => hub,
+            None => self.hub(None),
+        };
+        self.unknown = Some(hub);
+        self.set(from, |b| b.exits = true);
+        self.edge(from, hub, EdgeKind::Unknown, when);
+    }
+
+    /// To the labels of a table, and anywhere if one of them is not understood.
+    fn table_from(&mut self, from: BlockId, list: &[Operand], when: Option<bool>) {
+        let mut understood = true;
+        for (number, operand) in (0u32..).zip(list) {
+            let to = match operand {
+                Operand::Label(label) => self.labels.get(label.index()).copied().flatten(),
+                _ => None,
+            };
+            match to {
+                Some(to) => self.edge(from, to, EdgeKind::Table(number), when),
+                None => understood = false,
+            }
+        }
+        if !understood {
+            self.unknown_from(from, when);
+        }
+    }
+}
