@@ -5,8 +5,11 @@
 extern crate alloc;
 
 pub mod cfg;
+pub mod dominance;
+pub mod function;
 pub mod lists;
 pub mod liveness;
+pub mod loops;
 pub mod pressure;
 pub mod summary;
 pub mod variables;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, explain, fmt, parse, roundtrip, stats, tokens};
+use crate::commands::{analyze, check, explain, fmt, parse, roundtrip, stats, tokens};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\
@@ -32,6 +32,7 @@ enum Command {
     Parse(parse::Args),
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
+    Analyze(analyze::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -44,6 +45,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

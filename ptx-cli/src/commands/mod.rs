@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod fmt;
