@@ -6,8 +6,11 @@
 //!
 //! Where control may go is what the facts say. A jump to a table has an edge for each of its labels. Of what is not
 //! known (a statement that was not understood, a table that is missing) every label of the function is a target, and
-//! so is the way out: all these edges go through one block without statements, a *hub*, so that many unknowns and many
-//! labels do not multiply. A table that several jumps share has a hub of its own.
+//! so is the way out.
+//!
+//! Where many jumps share large tables, or many unknowns meet many labels, the edges would multiply. Beyond a few edges
+//! for each statement they go through blocks without statements instead, *hubs*: one for each shared table, one for all
+//! unknowns. A hub changes neither what is reached nor what dominates what.
 //!
 //! Cost: linear in statements and edges.
 
@@ -197,17 +200,21 @@ struct Builder<'a> {
     labels: Vec<Option<BlockId>>,
     /// How many blocks have statements.
     real: usize,
-    /// How often each table is used, then the hub of those used more than once.
-    tables: BTreeMap<LabelId, Shared>,
+    /// How often each table is used.
+    tables: BTreeMap<LabelId, Uses>,
+    /// How many ends go anywhere.
+    unknowns: usize,
+    /// Whether tables, and whether unknowns have hubs.
+    hubs_for: (bool, bool),
     unknown: Option<BlockId>,
     /// The table of each hub; `None` for all labels.
     hubs: Vec<Option<LabelId>>,
 }
 
-#[derive(Copy, Clone)]
-enum Shared {
-    Once,
-    Often(Option<BlockId>),
+#[derive(Copy, Clone, Default)]
+struct Uses {
+    count: usize,
+    hub: Option<BlockId>,
 }
 
 impl<'a> Builder<'a> {
@@ -221,6 +228,8 @@ impl<'a> Builder<'a> {
             labels: alloc::vec![None; facts.body().labels.len()],
             real: 0,
             tables: BTreeMap::new(),
+            unknowns: 0,
+            hubs_for: (false, false),
             unknown: None,
             hubs: Vec::new(),
         }
@@ -254,12 +263,14 @@ impl<'a> Builder<'a> {
                     match facts.flow() {
                         Flow::Next => continue,
                         Flow::Call if !facts.never_returns() => continue,
-                        Flow::Table => self.count_table(&facts),
-                        _ => {}
+                        _ => self.count_targets(&facts),
                     }
                     End::Inst(id)
                 }
-                Statement::Opaque(_) => End::Opaque,
+                Statement::Opaque(_) => {
+                    self.unknowns += 1;
+                    End::Opaque
+                }
                 _ => continue,
             };
             let next = StmtId::new(stmt.as_u32() + 1);
@@ -274,6 +285,14 @@ impl<'a> Builder<'a> {
             block.end = last;
         }
         self.real = self.blocks.len();
+        let budget = 8 * body.statements.len() + 1024;
+        let edges = self.tables.iter().map(|(&label, uses)| {
+            let list = self.facts.table(label).unwrap_or_default();
+            uses.count.saturating_mul(list.len())
+        });
+        let edges = edges.fold(0usize, usize::saturating_add);
+        let unknown = self.unknowns.saturating_mul(body.labels.len());
+        self.hubs_for = (edges > budget, unknown > budget);
     }
 
     fn close(&mut self, first: StmtId, end: StmtId, label: Option<LabelId>, how: End) {
@@ -301,12 +320,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn count_table(&mut self, facts: &Facts<'_>) {
-        if let Targets::List(list) = facts.targets() {
-            let table = self.tables.entry(list.label);
-            table
-                .and_modify(|t| *t = Shared::Often(None))
-                .or_insert(Shared::Once);
+    fn count_targets(&mut self, facts: &Facts<'_>) {
+        match facts.targets() {
+            Targets::List(list) => {
+                self.tables.entry(list.label).or_default().count += 1;
+                let understood = |o: &Operand| matches!(o, Operand::Label(_));
+                self.unknowns += usize::from(!list.operands.iter().all(understood));
+            }
+            Targets::Unknown => self.unknowns += 1,
+            _ => {}
         }
     }
 
@@ -336,7 +358,7 @@ impl<'a> Builder<'a> {
                     let list = self.facts.table(label).unwrap_or_default();
                     self.table_from(hub, list, None);
                 }
-                None => self.all_from(hub),
+                None => self.all_from(hub, None),
             }
         }
         self.starts.push(self.edges.len() as u32);
@@ -360,14 +382,16 @@ impl<'a> Builder<'a> {
                     Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, taken),
                     _ => self.unknown_from(from, taken),
                 },
-                Targets::List(list) => match self.tables.get(&list.label) {
-                    Some(Shared::Often(hub)) => {
-                        let hub = hub.unwrap_or_else(|| self.hub(Some(list.label)));
-                        self.tables.insert(list.label, Shared::Often(Some(hub)));
+                Targets::List(list) => {
+                    let uses = self.tables.get(&list.label).copied().unwrap_or_default();
+                    if uses.count > 1 && self.hubs_for.0 {
+                        let hub = uses.hub.unwrap_or_else(|| self.hub(Some(list.label)));
+                        self.tables.entry(list.label).or_default().hub = Some(hub);
                         self.edge(from, hub, EdgeKind::Table(0), taken);
+                    } else {
+                        self.table_from(from, list.operands, taken);
                     }
-                    _ => self.table_from(from, list.operands, taken),
-                },
+                }
                 _ => self.unknown_from(from, taken),
             },
         }
@@ -410,23 +434,27 @@ impl<'a> Builder<'a> {
     }
 
     /// To every label, and out.
-    fn all_from(&mut self, hub: BlockId) {
-        self.set(hub, |b| b.exits = true);
+    fn all_from(&mut self, from: BlockId, when: Option<bool>) {
+        self.set(from, |b| b.exits = true);
         for label in 0..self.labels.len() {
             if let Some(&Some(to)) = self.labels.get(label) {
-                self.edge(hub, to, EdgeKind::Unknown, None);
+                self.edge(from, to, EdgeKind::Unknown, when);
             }
         }
     }
 
     /// Anywhere.
     fn unknown_from(&mut self, from: BlockId, when: Option<bool>) {
+        self.set(from, |b| b.exits = true);
+        if !self.hubs_for.1 {
+            self.all_from(from, when);
+            return;
+        }
         let hub = match self.unknown {
             Some(hub) => hub,
             None => self.hub(None),
         };
         self.unknown = Some(hub);
-        self.set(from, |b| b.exits = true);
         self.edge(from, hub, EdgeKind::Unknown, when);
     }
 

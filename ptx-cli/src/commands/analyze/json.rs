@@ -160,6 +160,7 @@ impl Writer<'_> {
         self.id_or_null(ipdom.filter(|_| reachable));
         self.text(",\"loop_header\":");
         let header = self.analysis.loops.header(id.as_u32()).map(BlockId::new);
+        let header = header.filter(|&h| !self.is_hub(h));
         self.id_or_null(header);
         let depth = self.analysis.loops.depth(id.as_u32());
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
