@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+pub mod calls;
 pub mod cfg;
 pub mod dominance;
 pub mod function;

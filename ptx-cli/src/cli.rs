@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze, check, explain, fmt, parse, roundtrip, stats, tokens};
+use crate::commands::{analyze, callgraph, cfg, check, explain, fmt, parse, roundtrip, stats, tokens};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\
@@ -33,6 +33,8 @@ enum Command {
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
     Analyze(analyze::Args),
+    Cfg(cfg::Args),
+    Callgraph(callgraph::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -46,6 +48,8 @@ pub(crate) fn run() -> Result<Status> {
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Cfg(args) => cfg::run(&args),
+        Command::Callgraph(args) => callgraph::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

@@ -1,6 +1,8 @@
 //! One module a command.
 
 pub(crate) mod analyze;
+pub(crate) mod callgraph;
+pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod fmt;
