@@ -12,5 +12,6 @@ pub mod lists;
 pub mod liveness;
 pub mod loops;
 pub mod pressure;
+pub mod reaching;
 pub mod summary;
 pub mod variables;

@@ -10,6 +10,7 @@ use ptx_analysis::dominance::immediate_dominators;
 use ptx_analysis::function::FunctionAnalysis;
 use ptx_analysis::lists::Lists;
 use ptx_analysis::loops::Loops;
+use ptx_analysis::reaching::Reaching;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, Place};
 use ptx_ir::{Module, Statement, StmtId};
 
@@ -259,5 +260,61 @@ fn statements_lie_in_their_blocks() {
             let block = analysis.cfg.block(block).expect("it is there");
             assert!(block.first.as_u32() <= stmt && stmt < block.end.as_u32(), "{}", sample.text);
         }
+    });
+}
+
+/// Whether a value that `name` has before instruction `from` may be seen by a read at `to`.
+fn seen_at(insts: &[Known], from: &[usize], to: usize, name: &String) -> bool {
+    let mut seen = vec![false; insts.len()];
+    let mut work = from.to_vec();
+    while let Some(at) = work.pop() {
+        let Some(inst) = insts.get(at) else { continue };
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        if at == to {
+            return true;
+        }
+        if inst.guarded || !inst.writes.contains(name) {
+            work.extend(&inst.next);
+        }
+    }
+    false
+}
+
+#[test]
+fn definitions_reach_what_may_see_them() {
+    each(25, |sample, facts, analysis| {
+        let module = facts.module();
+        let reaching = Reaching::new(facts, &analysis.cfg, &analysis.variables, &analysis.liveness);
+        let number: BTreeMap<StmtId, usize> = facts
+            .body()
+            .statements()
+            .filter(|(_, s)| matches!(s, Statement::Inst(_)))
+            .map(|(stmt, _)| stmt)
+            .zip(0..)
+            .collect();
+        let named = |variable: u32| name(module, facts, analysis.variables.place(variable)).remove(0);
+        let reads: usize = sample.insts.iter().map(|i| set(&i.reads).len()).sum();
+        let writes: usize = sample.insts.iter().map(|i| set(&i.writes).len()).sum();
+        assert_eq!((reaching.uses.len(), reaching.defs.len()), (reads, writes));
+        for (u, site) in reaching.uses.iter().enumerate() {
+            let (at, name) = (number[&site.stmt], named(site.variable));
+            let start = seen_at(&sample.insts, &[0], at, &name);
+            assert_eq!(reaching.uninitialised[u], start, "{name} in {at}\n{}", sample.text);
+            let mut found: Vec<usize> = reaching.defs_of_use.get(u as u32).iter()
+                .map(|&d| number[&reaching.defs[d as usize].stmt]).collect();
+            found.sort_unstable();
+            let reaches = |d: &usize| {
+                let inst = &sample.insts[*d];
+                inst.writes.contains(&name) && seen_at(&sample.insts, &inst.next, at, &name)
+            };
+            let wanted: Vec<usize> = (0..sample.insts.len()).filter(reaches).collect();
+            assert_eq!(found, wanted, "{name} in {at}\n{}", sample.text);
+            for &d in reaching.defs_of_use.get(u as u32) {
+                assert!(reaching.uses_of_def.get(d).contains(&(u as u32)));
+            }
+        }
+        assert_eq!(reaching.defs_of_use.total(), reaching.uses_of_def.total());
     });
 }
