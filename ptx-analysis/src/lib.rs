@@ -5,3 +5,5 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+
+pub mod graph;
