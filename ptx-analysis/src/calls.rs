@@ -11,7 +11,7 @@ use ptx_ir::{
     Body, EntityId, FuncId, InstId, Module, Operand, OperandPool, SymbolId, SymbolKind,
 };
 
-use crate::lists::Lists;
+use crate::graph::{Components, Digraph, Graph};
 
 /// What a call may reach.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +41,7 @@ pub struct CallGraph {
     /// The functions whose address is taken, in order.
     pub taken: Vec<FuncId>,
     /// For each function the number of its group: those that call each other in a circle have the same. What a group
-    /// calls has a smaller number.
+    /// calls has a greater number.
     pub groups: Vec<u32>,
     /// Whether each function may call itself, on its own or through others.
     pub recursive: Vec<bool>,
@@ -160,8 +160,8 @@ fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl
     }
 }
 
-/// Strongly connected components (Tarjan), without recursion. The node behind the last function stands for all whose
-/// address is taken.
+/// The groups, from the strongly connected components. The node behind the last function stands for all whose address
+/// is taken.
 fn groups(functions: usize, calls: &[Call], taken: &[FuncId]) -> (Vec<u32>, Vec<bool>) {
     let any = functions as u32;
     let target = |to: Target| match to {
@@ -170,65 +170,12 @@ fn groups(functions: usize, calls: &[Call], taken: &[FuncId]) -> (Vec<u32>, Vec<
     };
     let pairs = calls.iter().map(|c| (c.from.as_u32(), target(c.to)));
     let pairs = pairs.chain(taken.iter().map(|f| (any, f.as_u32())));
-    let nodes = functions + 1;
-    let edges = Lists::new(nodes, pairs.clone());
-    const NONE: u32 = u32::MAX;
-    let (mut number, mut low) = (alloc::vec![NONE; nodes], alloc::vec![NONE; nodes]);
-    let mut group = alloc::vec![NONE; nodes];
-    let (mut open, mut walk) = (Vec::new(), Vec::new());
-    let (mut next, mut count) = (0, 0);
-    for root in 0..nodes as u32 {
-        if number[root as usize] != NONE {
-            continue;
-        }
-        walk.push((root, 0));
-        while let Some((node, at)) = walk.pop() {
-            let n = node as usize;
-            if at == 0 {
-                (number[n], low[n]) = (next, next);
-                next += 1;
-                open.push(node);
-            }
-            match edges.get(node).get(at) {
-                Some(&to) if (to as usize) < nodes => {
-                    let t = to as usize;
-                    walk.push((node, at + 1));
-                    if number[t] == NONE {
-                        walk.push((to, 0));
-                    } else if group[t] == NONE {
-                        low[n] = low[n].min(number[t]);
-                    }
-                }
-                Some(_) => walk.push((node, at + 1)),
-                None => {
-                    if low[n] == number[n] {
-                        while let Some(member) = open.pop() {
-                            group[member as usize] = count;
-                            if member == node {
-                                break;
-                            }
-                        }
-                        count += 1;
-                    }
-                    if let Some(&(parent, _)) = walk.last() {
-                        let p = parent as usize;
-                        low[p] = low[p].min(low[n]);
-                    }
-                }
-            }
-        }
-    }
-    let mut size = alloc::vec![0u32; count as usize];
-    for (_, g) in (0..functions).zip(&group) {
-        size[*g as usize] += 1;
-    }
-    let own = |f: usize| size[group[f] as usize] > 1 || group[f] == group[functions];
-    let mut recursive: Vec<bool> = (0..functions).map(own).collect();
-    for (from, to) in pairs {
-        if from == to && (from as usize) < functions {
-            recursive[from as usize] = true;
-        }
-    }
-    group.truncate(functions);
-    (group, recursive)
+    let edges: Vec<(u32, u32)> = pairs.collect();
+    let graph = Digraph::from_valid(any + 1, any, &edges);
+    let components = Components::new(&graph);
+    let group = |node: u32| components.of(node).unwrap_or(0);
+    let recursive = |node: u32| {
+        components.members(group(node)).len() > 1 || graph.successors(node).contains(&node)
+    };
+    ((0..any).map(group).collect(), (0..any).map(recursive).collect())
 }

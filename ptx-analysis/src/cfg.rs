@@ -22,7 +22,7 @@ use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
 
 use ptx_isa::Directive;
 
-use crate::lists::Lists;
+use crate::graph::{Graph, Table};
 
 /// A block of a [`Cfg`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -101,7 +101,10 @@ pub struct Cfg {
     /// Where the edges of each block begin; they lie in order.
     starts: Vec<u32>,
     /// The edges into each block.
-    into: Lists,
+    into: Table,
+    /// The blocks behind each block, and before it.
+    targets: Table,
+    sources: Table,
     labels: Vec<Option<BlockId>>,
 }
 
@@ -122,12 +125,18 @@ impl Cfg {
             ..
         } = builder;
         let pairs = (0u32..).zip(&edges).map(|(i, e)| (e.to.0, i));
-        let into = Lists::new(blocks.len(), pairs);
+        let into = Table::new(blocks.len(), pairs);
+        let targets = edges.iter().map(|e| (e.from.0, e.to.0));
+        let sources = edges.iter().map(|e| (e.to.0, e.from.0));
+        let targets = Table::new(blocks.len(), targets);
+        let sources = Table::new(blocks.len(), sources);
         Self {
             blocks,
             edges,
             starts,
             into,
+            targets,
+            sources,
             labels,
         }
     }
@@ -162,7 +171,7 @@ impl Cfg {
 
     /// The edges into a block.
     pub fn into(&self, id: BlockId) -> impl ExactSizeIterator<Item = &Edge> + Clone {
-        let edges = self.into.get(id.0).iter();
+        let edges = self.into.row(id.0).iter();
         edges.map(|&e| &self.edges[e as usize])
     }
 
@@ -177,6 +186,24 @@ impl Cfg {
         let at = blocks.partition_point(|b| !b.hub && b.end.as_u32() <= stmt.as_u32());
         blocks.get(at).filter(|b| !b.hub)?;
         Some(BlockId::from_index(at))
+    }
+}
+
+impl Graph for Cfg {
+    fn node_count(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+    fn entry(&self) -> u32 {
+        Self::ENTRY.0
+    }
+    fn successors(&self, node: u32) -> &[u32] {
+        self.targets.row(node)
+    }
+    fn predecessors(&self, node: u32) -> &[u32] {
+        self.sources.row(node)
+    }
+    fn exits(&self, node: u32) -> bool {
+        self.blocks.get(node as usize).is_some_and(|b| b.exits)
     }
 }
 

@@ -2,14 +2,12 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::EntityId;
 use ptx_ir::facts::FunctionFacts;
 
 use crate::cfg::{BlockId, Cfg};
-use crate::dominance::immediate_dominators;
-use crate::lists::Lists;
+use crate::graph::{Digraph, Dominators, Graph};
 use crate::liveness::Liveness;
-use crate::loops::Loops;
+use crate::natural::NaturalLoops;
 use crate::pressure::Pressure;
 use crate::summary::Summary;
 use crate::variables::Variables;
@@ -25,12 +23,12 @@ pub struct FunctionAnalysis {
     pub summary: Summary,
     /// What is live.
     pub liveness: Liveness,
-    /// The immediate dominator of each block that is reached, apart from the entry.
-    pub idom: Vec<Option<BlockId>>,
-    /// The immediate post-dominator; `None` is the way out of the function, or that there is no way out.
-    pub ipdom: Vec<Option<BlockId>>,
-    /// The loops.
-    pub loops: Loops,
+    /// Its dominators.
+    pub dominators: Dominators,
+    /// Of the paths that leave the function; entered behind all blocks that exit, numbered one past the last.
+    pub leaving: Dominators,
+    /// Its natural loops.
+    pub loops: NaturalLoops,
     /// The most registers alive at once.
     pub pressure: Pressure,
 }
@@ -43,24 +41,11 @@ impl FunctionAnalysis {
         let summary = Summary::new(facts, &cfg, &variables);
         let liveness = Liveness::new(&cfg, &summary, &variables);
         let pressure = Pressure::new(facts, &cfg, &variables, &liveness);
-        let blocks = cfg.len();
-        let ids = || (0..blocks as u32).map(BlockId::new);
-        let forward = ids().flat_map(|b| cfg.out(b).iter().map(|e| (e.from.as_u32(), e.to.as_u32())));
-        let forward = Lists::new(blocks, forward);
-        let entry = Cfg::ENTRY.as_u32();
-        let idom = immediate_dominators(entry, &forward, blocks);
-        let loops = Loops::new(entry, &forward, &idom);
-        // Backwards, from behind all ways out.
-        let exit = blocks as u32;
-        let leaving = cfg.blocks().filter(|(_, b)| b.exits);
-        let leaving = leaving.map(|(id, _)| (exit, id.as_u32()));
-        let backward = ids().flat_map(|b| cfg.out(b).iter().map(|e| (e.to.as_u32(), e.from.as_u32())));
-        let backward = Lists::new(blocks + 1, backward.chain(leaving));
-        let ipdom = immediate_dominators(exit, &backward, blocks + 1);
-        let block = |node: Option<u32>| node.filter(|&n| n != exit).map(BlockId::new);
+        let dominators = Dominators::new(&cfg);
+        let loops = NaturalLoops::new(&cfg, &dominators);
         Self {
-            idom: idom.into_iter().map(block).collect(),
-            ipdom: ipdom.into_iter().take(blocks).map(block).collect(),
+            leaving: Dominators::new(&turned(&cfg)),
+            dominators,
             loops,
             cfg,
             variables,
@@ -72,16 +57,29 @@ impl FunctionAnalysis {
 
     /// Whether control may get to a block.
     pub fn is_reachable(&self, block: BlockId) -> bool {
-        block == Cfg::ENTRY || self.idom(block).is_some()
+        self.dominators.reached(block.as_u32())
     }
 
     /// The immediate dominator of a block.
     pub fn idom(&self, block: BlockId) -> Option<BlockId> {
-        self.idom.get(block.index()).copied().flatten()
+        self.dominators.immediate(block.as_u32()).map(BlockId::new)
     }
 
-    /// The immediate post-dominator of a block.
+    /// The immediate post-dominator of a block, of the paths that leave the function: `None` where they share none, and
+    /// where no path leaves. See [`PostDominators`](crate::graph::PostDominators) for one that infinite loops have too.
     pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
-        self.ipdom.get(block.index()).copied().flatten()
+        let found = self.leaving.immediate(block.as_u32());
+        let exit = self.cfg.len() as u32;
+        found.filter(|&b| b != exit).map(BlockId::new)
     }
+}
+
+/// The graph backwards, from one node behind all blocks that exit.
+fn turned(cfg: &Cfg) -> Digraph {
+    let exit = cfg.node_count();
+    let back = cfg.blocks().flat_map(|(id, _)| cfg.out(id));
+    let back = back.map(|e| (e.to.as_u32(), e.from.as_u32()));
+    let leaving = cfg.blocks().filter(|(_, b)| b.exits);
+    let edges: Vec<(u32, u32)> = back.chain(leaving.map(|(id, _)| (exit, id.as_u32()))).collect();
+    Digraph::from_valid(exit + 1, exit, &edges)
 }

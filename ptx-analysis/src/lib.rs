@@ -3,14 +3,15 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod calls;
 pub mod cfg;
-pub mod dominance;
 pub mod function;
-pub mod lists;
+pub mod graph;
 pub mod liveness;
-pub mod loops;
+pub mod natural;
 pub mod pressure;
 pub mod reaching;
 pub mod summary;

@@ -8,15 +8,15 @@
 use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg};
-use crate::lists::Lists;
+use crate::graph::Table;
 use crate::summary::Summary;
 use crate::variables::Variables;
 
 /// The variables live at the start and at the end of each block, in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    live_in: Lists,
-    live_out: Lists,
+    live_in: Table,
+    live_out: Table,
 }
 
 impl Liveness {
@@ -24,9 +24,9 @@ impl Liveness {
     pub fn new(cfg: &Cfg, summary: &Summary, variables: &Variables) -> Self {
         let blocks = cfg.len() as u32;
         // From blocks to variables and back: who reads each, who ends it.
-        let turned = |lists: &Lists| {
-            let pairs = (0..blocks).flat_map(|b| lists.get(b).iter().map(move |&v| (v, b)));
-            Lists::new(variables.len(), pairs)
+        let turned = |lists: &Table| {
+            let pairs = (0..blocks).flat_map(|b| lists.row(b).iter().map(move |&v| (v, b)));
+            Table::new(variables.len(), pairs)
         };
         let (readers, killers) = (turned(&summary.uses), turned(&summary.kills));
         // The last variable seen at the start, at the end, and ended in each block, counted from one.
@@ -37,11 +37,11 @@ impl Liveness {
         let mut work = Vec::new();
         for variable in 0..variables.len() as u32 {
             let stamp = variable + 1;
-            let readers = readers.get(variable);
+            let readers = readers.row(variable);
             if readers.is_empty() {
                 continue;
             }
-            for &block in killers.get(variable) {
+            for &block in killers.row(variable) {
                 set(&mut ended, block, stamp);
             }
             for &block in readers {
@@ -63,19 +63,19 @@ impl Liveness {
             }
         }
         Self {
-            live_in: Lists::new(cfg.len(), ins.iter().copied()),
-            live_out: Lists::new(cfg.len(), outs.iter().copied()),
+            live_in: Table::new(cfg.len(), ins.iter().copied()),
+            live_out: Table::new(cfg.len(), outs.iter().copied()),
         }
     }
 
     /// What is live before the first instruction of a block.
     pub fn live_in(&self, block: BlockId) -> &[u32] {
-        self.live_in.get(block.as_u32())
+        self.live_in.row(block.as_u32())
     }
 
     /// What is live behind the last instruction of a block.
     pub fn live_out(&self, block: BlockId) -> &[u32] {
-        self.live_out.get(block.as_u32())
+        self.live_out.row(block.as_u32())
     }
 }
 

@@ -10,7 +10,7 @@ use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Statement, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::lists::Lists;
+use crate::graph::Table;
 use crate::liveness::Liveness;
 use crate::variables::Variables;
 
@@ -33,9 +33,9 @@ pub struct Reaching {
     /// Every read, in the order of the statements.
     pub uses: Vec<Site>,
     /// For each read the numbers of the definitions whose value it may see.
-    pub defs_of_use: Lists,
+    pub defs_of_use: Table,
     /// For each definition the numbers of the reads that may see it.
-    pub uses_of_def: Lists,
+    pub uses_of_def: Table,
     /// Whether each read may see what was there when the function began.
     pub uninitialised: Vec<bool>,
 }
@@ -56,9 +56,9 @@ impl Reaching {
             uninitialised,
             ..
         } = local;
-        let defs_of_use = Lists::new(uses.len(), links.iter().copied());
+        let defs_of_use = Table::new(uses.len(), links.iter().copied());
         let back = links.iter().map(|&(u, d)| (d, u));
-        let uses_of_def = Lists::new(defs.len(), back);
+        let uses_of_def = Table::new(defs.len(), back);
         Self {
             defs,
             uses,
@@ -235,13 +235,13 @@ impl<'a> Local<'a> {
                 }
                 while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt) {
                     let now = current(&mut self.now, id.as_u32(), site.variable, arriving);
-                    if !site.conditional {
-                        now.clear();
-                    }
                     let def = next_def as u32;
                     let again = (id.as_u32(), site.variable, def);
-                    // Around a loop it may have come back to itself.
-                    if !site.conditional || arriving.binary_search(&again).is_err() {
+                    if !site.conditional {
+                        now.clear();
+                        now.push(def);
+                    } else if arriving.binary_search(&again).is_err() || !now.contains(&def) {
+                        // Around a loop it may have come back to itself.
                         now.push(def);
                     }
                     next_def += 1;

@@ -6,18 +6,18 @@ use ptx_ir::Statement;
 use ptx_ir::facts::{FunctionFacts, Mentions};
 
 use crate::cfg::Cfg;
-use crate::lists::Lists;
+use crate::graph::Table;
 use crate::variables::Variables;
 
 /// For each block its uses, kills and definitions. One pass over the instructions.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Read before any unconditional write in the block.
-    pub uses: Lists,
+    pub uses: Table,
     /// Written unconditionally.
-    pub kills: Lists,
+    pub kills: Table,
     /// Written, conditionally or not.
-    pub defs: Lists,
+    pub defs: Table,
 }
 
 impl Summary {
@@ -42,7 +42,7 @@ impl Summary {
                 }
             }
         }
-        let lists = |pairs: &Vec<(u32, u32)>| Lists::new(cfg.len(), pairs.iter().copied());
+        let lists = |pairs: &Vec<(u32, u32)>| Table::new(cfg.len(), pairs.iter().copied());
         Self {
             uses: lists(&pass.uses),
             kills: lists(&pass.kills),

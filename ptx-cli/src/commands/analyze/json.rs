@@ -165,9 +165,9 @@ impl Writer<'_> {
         let depth = self.analysis.loops.depth(id.as_u32());
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
         let at = id.as_u32();
-        names_of(self.out, "uses", &self.names, self.analysis.summary.uses.get(at));
-        names_of(self.out, "kills", &self.names, self.analysis.summary.kills.get(at));
-        names_of(self.out, "defs", &self.names, self.analysis.summary.defs.get(at));
+        names_of(self.out, "uses", &self.names, self.analysis.summary.uses.row(at));
+        names_of(self.out, "kills", &self.names, self.analysis.summary.kills.row(at));
+        names_of(self.out, "defs", &self.names, self.analysis.summary.defs.row(at));
         names_of(self.out, "live_in", &self.names, self.analysis.liveness.live_in(id));
         names_of(self.out, "live_out", &self.names, self.analysis.liveness.live_out(id));
         self.text("}");
