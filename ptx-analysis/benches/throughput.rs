@@ -47,7 +47,10 @@ fn liveness(module: &Module, pressure: bool) -> usize {
         let variables = Variables::new(body);
         let summary = Summary::new(function, &cfg, &variables);
         let live = Liveness::new(&cfg, &summary, &variables);
-        sum += cfg.blocks().map(|(b, _)| live.live_in(b).len()).sum::<usize>();
+        sum += cfg
+            .blocks()
+            .map(|(b, _)| live.live_in(b).len())
+            .sum::<usize>();
         if pressure {
             sum += Pressure::new(function, &cfg, &variables, &live).units as usize;
         }
@@ -68,14 +71,18 @@ fn facts(bencher: Bencher<'_, '_>, name: &str) {
 fn cfg_and_liveness(bencher: Bencher<'_, '_>, name: &str) {
     let module = ptx_parse::parse(text(name)).module;
     let bytes = BytesCount::new(module.source().len());
-    bencher.counter(bytes).bench_local(|| liveness(&module, false));
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, false));
 }
 
 #[divan::bench(args = names())]
 fn pressure(bencher: Bencher<'_, '_>, name: &str) {
     let module = ptx_parse::parse(text(name)).module;
     let bytes = BytesCount::new(module.source().len());
-    bencher.counter(bytes).bench_local(|| liveness(&module, true));
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, true));
 }
 
 /// `blocks` blocks in a row of loops, four registers each that live for a few blocks.
@@ -88,7 +95,13 @@ fn long(blocks: usize) -> String {
         let back = b - b % 7;
         text += &format!(
             "L{b}:\nadd.s32 %r{}, %r{r}, 1;\nadd.s32 %r{}, %r{}, %r{};\nadd.s32 %r{}, %r{}, 3;\nsetp.eq.s32 %p1, %r{}, 0;\n@%p1 bra L{back};\n",
-            r + 4, r + 5, r + 4, r + 1, r + 2, r + 5, r + 2
+            r + 4,
+            r + 5,
+            r + 4,
+            r + 1,
+            r + 2,
+            r + 5,
+            r + 2
         );
     }
     text + "ret;\n}\n"
@@ -99,5 +112,7 @@ fn long_function(bencher: Bencher<'_, '_>, blocks: usize) {
     let text = long(blocks);
     let module = ptx_parse::parse(text.as_bytes()).module;
     let bytes = BytesCount::new(text.len());
-    bencher.counter(bytes).bench_local(|| liveness(&module, true));
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, true));
 }

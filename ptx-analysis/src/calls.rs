@@ -7,9 +7,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, ModuleFacts};
-use ptx_ir::{
-    Body, EntityId, FuncId, InstId, Module, Operand, OperandPool, SymbolId, SymbolKind,
-};
+use ptx_ir::{Body, EntityId, FuncId, InstId, Module, Operand, OperandPool, SymbolId, SymbolKind};
 
 use crate::graph::{Components, Digraph, Graph};
 
@@ -177,5 +175,8 @@ fn groups(functions: usize, calls: &[Call], taken: &[FuncId]) -> (Vec<u32>, Vec<
     let recursive = |node: u32| {
         components.members(group(node)).len() > 1 || graph.successors(node).contains(&node)
     };
-    ((0..any).map(group).collect(), (0..any).map(recursive).collect())
+    (
+        (0..any).map(group).collect(),
+        (0..any).map(recursive).collect(),
+    )
 }

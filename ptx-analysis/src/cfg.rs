@@ -152,7 +152,9 @@ impl Cfg {
     }
 
     /// Every block with its id.
-    pub fn blocks(&self) -> impl ExactSizeIterator<Item = (BlockId, &Block)> + DoubleEndedIterator + Clone {
+    pub fn blocks(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (BlockId, &Block)> + DoubleEndedIterator + Clone {
         let blocks = self.blocks.iter().enumerate();
         blocks.map(|(i, b)| (BlockId::from_index(i), b))
     }

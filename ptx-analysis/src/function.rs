@@ -80,6 +80,8 @@ fn turned(cfg: &Cfg) -> Digraph {
     let back = cfg.blocks().flat_map(|(id, _)| cfg.out(id));
     let back = back.map(|e| (e.to.as_u32(), e.from.as_u32()));
     let leaving = cfg.blocks().filter(|(_, b)| b.exits);
-    let edges: Vec<(u32, u32)> = back.chain(leaving.map(|(id, _)| (exit, id.as_u32()))).collect();
+    let edges: Vec<(u32, u32)> = back
+        .chain(leaving.map(|(id, _)| (exit, id.as_u32())))
+        .collect();
     Digraph::from_valid(exit + 1, exit, &edges)
 }

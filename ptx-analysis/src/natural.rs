@@ -29,7 +29,11 @@ impl NaturalLoops {
         let order = dominators.order();
         for &header in order.iter().rev() {
             let latches = graph.predecessors(header).iter();
-            work.extend(latches.copied().filter(|&from| dominators.dominates(header, from)));
+            work.extend(
+                latches
+                    .copied()
+                    .filter(|&from| dominators.dominates(header, from)),
+            );
             if work.is_empty() {
                 continue;
             }
@@ -49,7 +53,10 @@ impl NaturalLoops {
         let mut depths = alloc::vec![0u32; nodes];
         for &node in order {
             let parent = headers.get(node as usize).copied().flatten();
-            let above = parent.and_then(|p| depths.get(p as usize)).copied().unwrap_or(0);
+            let above = parent
+                .and_then(|p| depths.get(p as usize))
+                .copied()
+                .unwrap_or(0);
             let own = u32::from(is_header.get(node as usize) == Some(&true));
             set(&mut depths, node, above + own);
         }

@@ -45,7 +45,12 @@ const START: u32 = u32::MAX;
 
 impl Reaching {
     /// Follows every definition.
-    pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, liveness: &Liveness) -> Self {
+    pub fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        liveness: &Liveness,
+    ) -> Self {
         let mut local = Local::new(facts, cfg, variables);
         let arriving = arriving(cfg, liveness, &local.leaving);
         local.resolve(facts, cfg, &arriving);
@@ -79,7 +84,11 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u3
     let mut found: Vec<(u32, u32, u32)> = Vec::new();
     let mut work: Vec<u32> = Vec::new();
     // Who ends a variable where: sorted, to be searched.
-    let mut ended: Vec<(u32, u32)> = leaving.iter().filter(|l| l.ends).map(|l| (l.block, l.variable)).collect();
+    let mut ended: Vec<(u32, u32)> = leaving
+        .iter()
+        .filter(|l| l.ends)
+        .map(|l| (l.block, l.variable))
+        .collect();
     ended.sort_unstable();
     let mut seen = alloc::vec![0u32; cfg.len()];
     let mut stamp = 0;
@@ -150,7 +159,10 @@ impl<'a> Local<'a> {
             let stamp = id.as_u32() + 1;
             touched.clear();
             each(facts, block.first, block.end, |stmt, mentions| {
-                for m in mentions.clone().filter(|m| m.usage.writes() || m.usage.may_write()) {
+                for m in mentions
+                    .clone()
+                    .filter(|m| m.usage.writes() || m.usage.may_write())
+                {
                     for variable in variables.of(m.place) {
                         let def = local.defs.len() as u32;
                         let conditional = !m.usage.writes();
@@ -161,7 +173,12 @@ impl<'a> Local<'a> {
                         };
                         // A register that stands twice among the results is written once.
                         if local.defs.last().is_some_and(|d| d.stmt == stmt)
-                            && local.defs.iter().rev().take_while(|d| d.stmt == stmt).any(|d| *d == site)
+                            && local
+                                .defs
+                                .iter()
+                                .rev()
+                                .take_while(|d| d.stmt == stmt)
+                                .any(|d| *d == site)
                         {
                             continue;
                         }
@@ -236,12 +253,14 @@ impl<'a> Local<'a> {
                 while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt) {
                     let now = current(&mut self.now, id.as_u32(), site.variable, arriving);
                     let def = next_def as u32;
-                    let again = (id.as_u32(), site.variable, def);
+                    // Around a loop it may have come back to itself: then it stands where it arrived.
+                    let key = |d| (id.as_u32(), site.variable, d);
+                    let first = arriving.partition_point(|a| *a < key(0));
+                    let came = arriving.binary_search(&key(def)).ok().map(|at| at - first);
                     if !site.conditional {
                         now.clear();
                         now.push(def);
-                    } else if arriving.binary_search(&again).is_err() || !now.contains(&def) {
-                        // Around a loop it may have come back to itself.
+                    } else if came.is_none_or(|at| now.get(at) != Some(&def)) {
                         now.push(def);
                     }
                     next_def += 1;
@@ -275,7 +294,12 @@ fn current<'n>(
 }
 
 /// Calls `with` with the mentions of every statement from `first` to before `end`.
-fn each(facts: FunctionFacts<'_>, first: StmtId, end: StmtId, mut with: impl FnMut(StmtId, &Mentions<'_>)) {
+fn each(
+    facts: FunctionFacts<'_>,
+    first: StmtId,
+    end: StmtId,
+    mut with: impl FnMut(StmtId, &Mentions<'_>),
+) {
     for stmt in (first.as_u32()..end.as_u32()).map(StmtId::new) {
         match facts.body().statements.get(stmt) {
             Some(&Statement::Inst(inst)) => with(stmt, &facts.inst(inst).registers()),

@@ -3,7 +3,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze, callgraph, cfg, check, explain, fmt, parse, roundtrip, stats, tokens};
+use crate::commands::{
+    analyze, callgraph, cfg, check, explain, fmt, parse, roundtrip, stats, tokens,
+};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\

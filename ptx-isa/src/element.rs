@@ -233,7 +233,10 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
-                    None if is_opaque && self.operand.access != Access::None && !self.has(Marks::HANDLE) => {
+                    None if is_opaque
+                        && self.operand.access != Access::None
+                        && !self.has(Marks::HANDLE) =>
+                    {
                         Err(OperandProblem::Kind)
                     }
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),

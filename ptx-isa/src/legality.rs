@@ -65,7 +65,9 @@ impl<'a> Selection<'a> {
     pub fn effects(&self) -> impl Iterator<Item = crate::EffectKind> {
         let judge = self.judge();
         let effects = self.form.effects().iter();
-        effects.filter(move |e| e.when.holds(&judge)).map(|e| e.kind)
+        effects
+            .filter(move |e| e.when.holds(&judge))
+            .map(|e| e.kind)
     }
 
     fn judge(&self) -> Judge<'a, '_> {

@@ -13,7 +13,13 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/audit.txt");
 fn every_form_is_audited() {
     let mut found = String::new();
     for instruction in Instruction::ALL {
-        writeln!(found, "{} \"{}\"", instruction.name(), instruction.section()).ok();
+        writeln!(
+            found,
+            "{} \"{}\"",
+            instruction.name(),
+            instruction.section()
+        )
+        .ok();
         for form in instruction.forms() {
             row(form, &mut found);
         }
@@ -41,9 +47,24 @@ fn row(form: &'static Form, out: &mut String) {
     line("writes", of(&[Role::Def, Role::Rets, Role::Both]));
     let read = [Role::Use, Role::Both, Role::Addr, Role::Args, Role::Func];
     line("reads", of(&read));
-    line("names", of(&[Role::Label, Role::Table, Role::Symbol, Role::Sreg, Role::Imm]));
+    line(
+        "names",
+        of(&[
+            Role::Label,
+            Role::Table,
+            Role::Symbol,
+            Role::Sreg,
+            Role::Imm,
+        ]),
+    );
     let memory = form.operands().iter().filter(|o| o.access != Access::None);
-    line("memory", memory.map(|o| memory_text(form, o)).collect::<Vec<_>>().join("; "));
+    line(
+        "memory",
+        memory
+            .map(|o| memory_text(form, o))
+            .collect::<Vec<_>>()
+            .join("; "),
+    );
     let effects = form.effects().iter().filter(|e| e.when != Cond::Never);
     let effects = effects.map(|e| match cond(form, &e.when) {
         when if when.is_empty() => kind(form, e.kind),

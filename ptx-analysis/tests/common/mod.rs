@@ -78,7 +78,10 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
         let r = |random: &mut Random| format!("%r{}", random.below(6));
         let p = |random: &mut Random| format!("%p{}", random.below(3));
         let d = |random: &mut Random| format!("%d{}", random.below(3));
-        let mut known = Known { line, ..Known::default() };
+        let mut known = Known {
+            line,
+            ..Known::default()
+        };
         let mut guard = String::new();
         if random.one_in(4) {
             let p = p(&mut random);
@@ -171,8 +174,9 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
             }
             15 => {
                 let a = r(&mut random);
-                let targets: Vec<usize> =
-                    (0..1 + random.below(3)).map(|_| random.below(label_count)).collect();
+                let targets: Vec<usize> = (0..1 + random.below(3))
+                    .map(|_| random.below(label_count))
+                    .collect();
                 let names: Vec<String> = targets.iter().map(|l| format!("L{l}")).collect();
                 before = format!("T{table}: .branchtargets {};\n", names.join(", "));
                 let text = format!("brx.idx {a}, T{table};");
@@ -207,5 +211,9 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
         inst.next.sort_unstable();
         inst.next.dedup();
     }
-    Sample { text, insts, labels }
+    Sample {
+        text,
+        insts,
+        labels,
+    }
 }

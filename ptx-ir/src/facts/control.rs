@@ -143,7 +143,8 @@ impl<'a> Facts<'a> {
         match self.callees() {
             Some(Callees::Function(symbol)) => self.is_noreturn(symbol),
             Some(Callees::List(list)) => {
-                let noreturn = |o: &Operand| matches!(o, Operand::Symbol(s) if self.is_noreturn(*s));
+                let noreturn =
+                    |o: &Operand| matches!(o, Operand::Symbol(s) if self.is_noreturn(*s));
                 !list.is_empty() && list.iter().all(noreturn)
             }
             Some(Callees::Prototype(id)) => {

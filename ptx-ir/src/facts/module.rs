@@ -36,7 +36,11 @@ impl<'m> ModuleFacts<'m> {
     pub fn new(module: &'m Module) -> Self {
         let mut pass = Pass {
             module,
-            mnemonics: module.signatures.ids().map(|id| mnemonic(module, id)).collect(),
+            mnemonics: module
+                .signatures
+                .ids()
+                .map(|id| mnemonic(module, id))
+                .collect(),
             numbers: ShapeCache::new(),
             key: ShapeKey::new(),
             forms: alloc::vec![FormFacts::UNKNOWN],

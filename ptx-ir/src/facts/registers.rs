@@ -151,15 +151,20 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
 }
 
 /// The operands of the instruction that a part of the form stands for: one, except where it is missing.
-pub(super) fn operand_of<'a>(body: &'a Body, operands: &'a [Operand], part: &Part) -> &'a [Operand] {
+pub(super) fn operand_of<'a>(
+    body: &'a Body,
+    operands: &'a [Operand],
+    part: &Part,
+) -> &'a [Operand] {
     let Some(written) = operands.get(usize::from(part.written)) else {
         return &[];
     };
     let nth = |list: &'a [Operand], n: u8| list.get(usize::from(n)..).and_then(|l| l.get(..1));
     let inner = match (part.inside, written) {
-        (Inside::Half(half), Operand::Pair(at)) => {
-            nth(body.pool.operands().get(at.index()..).unwrap_or_default(), half)
-        }
+        (Inside::Half(half), Operand::Pair(at)) => nth(
+            body.pool.operands().get(at.index()..).unwrap_or_default(),
+            half,
+        ),
         (Inside::Part(n), Operand::Vector(id) | Operand::Bracket(id)) => {
             nth(body.pool.list(*id), n)
         }

@@ -25,7 +25,9 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn operand_at(&self, part: &Part) -> Option<Operand> {
-        operand_of(self.body, self.operands(), part).first().copied()
+        operand_of(self.body, self.operands(), part)
+            .first()
+            .copied()
     }
 
     /// The operand that a part of the form stands for.
@@ -201,4 +203,3 @@ impl<'a> Facts<'a> {
         Leaves::new(self.body, core::slice::from_ref(operand))
     }
 }
-

@@ -220,7 +220,9 @@ impl Binder<'_> {
             }
             ["carry", "read"] => "CarryRead".into(),
             ["carry", "write"] => "CarryWrite".into(),
-            [name @ ("volatile" | "fence" | "barrier" | "uniform" | "one-thread" | "side")] => variant(name),
+            [name @ ("volatile" | "fence" | "barrier" | "uniform" | "one-thread" | "side")] => {
+                variant(name)
+            }
             _ => return error(&effect.pos, format!("{} is no effect", words.join(" "))),
         };
         Ok(Some(format!(

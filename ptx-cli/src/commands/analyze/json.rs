@@ -110,8 +110,13 @@ impl Writer<'_> {
         let mut items = self.module.items();
         let item = items.find(|(_, item)| *item == Item::Function(id));
         let start = item.map_or(self.body.base, |(item, _)| self.module.span(item).start);
-        let _ = write!(self.out, "\",\"line\":{},\"entry\":0,\"blocks\":[", self.line(start));
-        let blocks: Vec<(BlockId, Block)> = self.analysis.cfg.blocks().map(|(i, b)| (i, *b)).collect();
+        let _ = write!(
+            self.out,
+            "\",\"line\":{},\"entry\":0,\"blocks\":[",
+            self.line(start)
+        );
+        let blocks: Vec<(BlockId, Block)> =
+            self.analysis.cfg.blocks().map(|(i, b)| (i, *b)).collect();
         let mut first = true;
         for (id, block) in blocks.iter().filter(|(_, b)| !b.hub) {
             comma(self.out, &mut first);
@@ -138,7 +143,10 @@ impl Writer<'_> {
             None => self.text("null"),
         }
         let (first, last) = self.block_lines(block);
-        let _ = write!(self.out, ",\"first_line\":{first},\"last_line\":{last},\"succ\":[");
+        let _ = write!(
+            self.out,
+            ",\"first_line\":{first},\"last_line\":{last},\"succ\":["
+        );
         let (successors, exits) = self.successors(id);
         for (nth, to) in successors.iter().enumerate() {
             if nth > 0 {
@@ -165,11 +173,36 @@ impl Writer<'_> {
         let depth = self.analysis.loops.depth(id.as_u32());
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
         let at = id.as_u32();
-        names_of(self.out, "uses", &self.names, self.analysis.summary.uses.row(at));
-        names_of(self.out, "kills", &self.names, self.analysis.summary.kills.row(at));
-        names_of(self.out, "defs", &self.names, self.analysis.summary.defs.row(at));
-        names_of(self.out, "live_in", &self.names, self.analysis.liveness.live_in(id));
-        names_of(self.out, "live_out", &self.names, self.analysis.liveness.live_out(id));
+        names_of(
+            self.out,
+            "uses",
+            &self.names,
+            self.analysis.summary.uses.row(at),
+        );
+        names_of(
+            self.out,
+            "kills",
+            &self.names,
+            self.analysis.summary.kills.row(at),
+        );
+        names_of(
+            self.out,
+            "defs",
+            &self.names,
+            self.analysis.summary.defs.row(at),
+        );
+        names_of(
+            self.out,
+            "live_in",
+            &self.names,
+            self.analysis.liveness.live_in(id),
+        );
+        names_of(
+            self.out,
+            "live_out",
+            &self.names,
+            self.analysis.liveness.live_out(id),
+        );
         self.text("}");
     }
 
@@ -277,9 +310,17 @@ impl Writer<'_> {
             match statement {
                 Some(Statement::Inst(inst)) => {
                     comma(self.out, first);
-                    let _ = write!(self.out, "{{\"line\":{line},\"block\":{},\"mnemonic\":", id.as_u32());
+                    let _ = write!(
+                        self.out,
+                        "{{\"line\":{line},\"block\":{},\"mnemonic\":",
+                        id.as_u32()
+                    );
                     let facts = self.facts.inst(inst);
-                    let signature = self.body.insts.get(inst).map(|i| self.module.signature(i.sig));
+                    let signature = self
+                        .body
+                        .insts
+                        .get(inst)
+                        .map(|i| self.module.signature(i.sig));
                     string(self.out, signature.map_or("", |s| s.text()));
                     self.text(",\"guard\":");
                     self.guard(&facts);
@@ -313,14 +354,22 @@ impl Writer<'_> {
 
     fn guard(&mut self, facts: &Facts<'_>) {
         let Some((place, negated)) = facts.guard_register() else {
-            self.text(if facts.guard().is_some() { "\"?\"" } else { "null" });
+            self.text(if facts.guard().is_some() {
+                "\"?\""
+            } else {
+                "null"
+            });
             return;
         };
         let variable = self.analysis.variables.of(place).start;
-        let name = self.names.get(variable as usize).map_or(&b"\"\""[..], |n| n);
+        let name = self
+            .names
+            .get(variable as usize)
+            .map_or(&b"\"\""[..], |n| n);
         if negated {
             self.out.extend_from_slice(b"\"!");
-            self.out.extend_from_slice(name.get(1..).unwrap_or_default());
+            self.out
+                .extend_from_slice(name.get(1..).unwrap_or_default());
         } else {
             self.out.extend_from_slice(name);
         }
@@ -338,7 +387,8 @@ impl Writer<'_> {
         self.text(name);
         self.text("\":[");
         self.stamp += 1;
-        self.seen.resize(self.analysis.cfg.len().max(self.names.len()), 0);
+        self.seen
+            .resize(self.analysis.cfg.len().max(self.names.len()), 0);
         let mut first = true;
         for mention in mentions.clone().filter(belong) {
             for variable in self.analysis.variables.of(mention.place) {
@@ -435,8 +485,7 @@ impl Writer<'_> {
 }
 
 /// Nothing is known of the memory that a statement reaches that was not understood.
-const ANYTHING: &str =
-    "{\"space\":\"any\",\"bytes\":null,\"access\":\"update\",\"order\":null,\"scope\":null,\"base\":null,\"offset\":null}";
+const ANYTHING: &str = "{\"space\":\"any\",\"bytes\":null,\"access\":\"update\",\"order\":null,\"scope\":null,\"base\":null,\"offset\":null}";
 
 fn numbered(name: &str, number: Option<u32>) -> String {
     match number {
@@ -457,4 +506,3 @@ fn names_of(out: &mut Vec<u8>, key: &str, names: &[Vec<u8>], variables: &[u32]) 
     }
     out.push(b']');
 }
-

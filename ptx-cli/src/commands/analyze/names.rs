@@ -38,7 +38,9 @@ pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec
         let place = variables.place(variable);
         let base = spellings.get(place.register.as_u32() as usize);
         let base = base.map_or("", String::as_str);
-        let lane = place.lane.and_then(|l| ["x", "y", "z", "w"].get(usize::from(l)));
+        let lane = place
+            .lane
+            .and_then(|l| ["x", "y", "z", "w"].get(usize::from(l)));
         let text = match lane {
             Some(lane) => format!("{base}.{lane}"),
             None => base.to_owned(),

@@ -23,7 +23,10 @@ fn shade(node: &Node) -> &'static str {
     if !node.reachable {
         return "#dddddd";
     }
-    SHADES.get(node.loop_depth as usize).copied().unwrap_or(SHADES[3])
+    SHADES
+        .get(node.loop_depth as usize)
+        .copied()
+        .unwrap_or(SHADES[3])
 }
 
 fn lines(node: &Node) -> Vec<String> {
@@ -49,7 +52,10 @@ pub(crate) fn dot(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "digraph {} {{", quoted(&picture.function))?;
     writeln!(out, "  node [shape=box, style=filled, fontname=monospace]")?;
     for node in &picture.blocks {
-        let text: String = lines(node).iter().map(|l| l.replace('\\', "\\\\").replace('"', "\\\"") + "\\l").collect();
+        let text: String = lines(node)
+            .iter()
+            .map(|l| l.replace('\\', "\\\\").replace('"', "\\\"") + "\\l")
+            .collect();
         let border = if node.exits { 2 } else { 1 };
         writeln!(
             out,
@@ -60,8 +66,18 @@ pub(crate) fn dot(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
     }
     for edge in &picture.edges {
         let label = edge.guard.as_deref().unwrap_or("");
-        let style = if edge.kind == "unknown" { ", style=dashed" } else { "" };
-        writeln!(out, "  b{} -> b{} [label={}{style}]", edge.from, edge.to, quoted(label))?;
+        let style = if edge.kind == "unknown" {
+            ", style=dashed"
+        } else {
+            ""
+        };
+        writeln!(
+            out,
+            "  b{} -> b{} [label={}{style}]",
+            edge.from,
+            edge.to,
+            quoted(label)
+        )?;
     }
     writeln!(out, "}}")
 }
@@ -86,9 +102,19 @@ pub(crate) fn mermaid(picture: &Picture, out: &mut impl Write) -> io::Result<()>
         writeln!(out, "  style b{} fill:{}", node.id, shade(node))?;
     }
     for edge in &picture.edges {
-        let line = if edge.kind == "unknown" { "-.->" } else { "-->" };
+        let line = if edge.kind == "unknown" {
+            "-.->"
+        } else {
+            "-->"
+        };
         match &edge.guard {
-            Some(guard) => writeln!(out, "  b{} {line}|\"{}\"| b{}", edge.from, plain(guard), edge.to)?,
+            Some(guard) => writeln!(
+                out,
+                "  b{} {line}|\"{}\"| b{}",
+                edge.from,
+                plain(guard),
+                edge.to
+            )?,
             None => writeln!(out, "  b{} {line} b{}", edge.from, edge.to)?,
         }
     }
@@ -118,10 +144,18 @@ pub(crate) fn svg(picture: &Picture, out: &mut impl Write) -> Result<()> {
         let black = Color::fast("black");
         let style = StyleAttr::new(black, border, fill, 0, SIZE);
         let shape = ShapeKind::new_box(&lines.join("\n"));
-        handles.push(graph.add_node(Element::create(shape, style, Orientation::TopToBottom, size)));
+        handles.push(graph.add_node(Element::create(
+            shape,
+            style,
+            Orientation::TopToBottom,
+            size,
+        )));
     }
     for edge in &picture.edges {
-        let ends = (handles.get(edge.from as usize), handles.get(edge.to as usize));
+        let ends = (
+            handles.get(edge.from as usize),
+            handles.get(edge.to as usize),
+        );
         if let (Some(&from), Some(&to)) = ends {
             graph.add_edge(Line::simple(edge.guard.as_deref().unwrap_or("")), from, to);
         }

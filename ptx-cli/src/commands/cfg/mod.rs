@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
         let facts = ModuleFacts::new(&module);
         let wanted = |name: &str| function.is_none_or(|f| f == name);
-        let functions = module.definitions().filter(|(_, f, _)| wanted(module.name(f.name)));
+        let functions = module
+            .definitions()
+            .filter(|(_, f, _)| wanted(module.name(f.name)));
         let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
         let pictures = functions.map(|(of, name)| Picture::new(&source.name, &module, of, name));
         pictures.collect::<Vec<_>>()
@@ -68,7 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 Format::Dot => draw::dot(&picture, out)?,
                 Format::Mermaid => draw::mermaid(&picture, out)?,
                 Format::Json => out.json(&picture)?,
-                Format::Svg if found > 1 => bail!("an SVG shows one function: name it with --function"),
+                Format::Svg if found > 1 => {
+                    bail!("an SVG shows one function: name it with --function")
+                }
                 Format::Svg => draw::svg(&picture, out)?,
             }
         }

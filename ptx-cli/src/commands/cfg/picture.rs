@@ -72,7 +72,13 @@ impl Picture {
                 loop_depth: analysis.loops.depth(id.as_u32()),
             });
             let guard = guard(module, facts, &analysis, id);
-            edges.extend(analysis.cfg.out(id).iter().map(|edge| arrow(edge, guard.as_deref())));
+            edges.extend(
+                analysis
+                    .cfg
+                    .out(id)
+                    .iter()
+                    .map(|edge| arrow(edge, guard.as_deref())),
+            );
         }
         Self {
             schema: SCHEMA,
@@ -109,10 +115,12 @@ fn guard(
     let block = analysis.cfg.block(id)?;
     let body = facts.body();
     let range = block.first.as_u32()..block.end.as_u32();
-    let last = range.rev().find_map(|s| match body.statements.get(StmtId::new(s)) {
-        Some(Statement::Inst(inst)) => Some(*inst),
-        _ => None,
-    });
+    let last = range
+        .rev()
+        .find_map(|s| match body.statements.get(StmtId::new(s)) {
+            Some(Statement::Inst(inst)) => Some(*inst),
+            _ => None,
+        });
     let (place, _) = facts.inst(last?).guard_register()?;
     let register = body.registers.get(place.register)?;
     let decl = body.reg_decls.get(register.decl)?;
