@@ -8,6 +8,7 @@ extern crate std;
 
 pub mod calls;
 pub mod cfg;
+pub mod dataflow;
 pub mod function;
 pub mod graph;
 pub mod liveness;

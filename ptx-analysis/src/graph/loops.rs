@@ -102,14 +102,14 @@ impl Loops {
         }
         let mut end = 0;
         let mut free: Vec<u32> = Vec::with_capacity(self.loops.len());
-        for id in 0..self.loops.len() {
-            let place = match self.loops[id].parent {
+        for (info, &size) in self.loops.iter_mut().zip(&size) {
+            let place = match info.parent {
                 Some(LoopId(up)) => &mut free[up as usize],
                 None => &mut end,
             };
             let from = *place;
-            *place += size[id];
-            (self.loops[id].from, self.loops[id].to) = (from, from + size[id]);
+            *place += size;
+            (info.from, info.to) = (from, from + size);
             free.push(from + 1);
         }
         self.bodies = vec![0; end as usize];
