@@ -25,8 +25,10 @@ mod limits;
 mod module;
 mod operand;
 pub mod shape;
+mod share;
 mod signature;
 mod span;
+mod table;
 pub mod tiling;
 
 pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
@@ -47,3 +49,4 @@ pub use module::{Header, Item, Module, Section, SectionEntry};
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange, Selector};
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
+pub use table::Table;

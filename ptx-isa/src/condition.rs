@@ -34,6 +34,8 @@ pub enum OperandTest {
     Unified,
     /// A vector with `_` among its elements.
     Partial,
+    /// Is it floating point, or a vector that begins with that?
+    Floating,
     /// Is it a vector of so many elements?
     Vector(u16),
 }

@@ -4,9 +4,34 @@ use crate::bind::{Binding, bindings, operand_count};
 use crate::fit::Expected;
 use crate::judge::Judge;
 use crate::{
-    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, SlotAssignment,
-    Target, TargetSet, find_instruction,
+    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, Shape,
+    SlotAssignment, SpecialReg, Target, TargetSet, find_instruction,
 };
+
+/// What an instruction needs of the version and the target.
+#[derive(Copy, Clone)]
+enum Need {
+    /// One of these is met.
+    One(&'static [Floor]),
+    /// None of these is met.
+    No(&'static [Floor]),
+    /// The special register is there.
+    Register(SpecialReg),
+}
+
+impl Need {
+    /// The targets on which a version has it.
+    fn targets(self, version: PtxVersion) -> TargetSet {
+        match self {
+            Self::One(floors) => reached(floors, version),
+            Self::No(floors) => reached(floors, version).not(),
+            Self::Register(register) if register.since() <= version => {
+                register.target().map_or(TargetSet::ALL, TargetSet::from)
+            }
+            Self::Register(_) => TargetSet::NONE,
+        }
+    }
+}
 
 /// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
 #[derive(Clone, Debug)]
@@ -79,23 +104,28 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Calls `each` with all that the instruction needs: one floor of every list that comes with true, none of every
-    /// list that comes with false.
-    fn each_floor(&self, mut each: impl FnMut(&'static [Floor], bool)) {
+    /// Calls `each` with all that the instruction needs.
+    fn each_need(&self, mut each: impl FnMut(Need)) {
         let judge = self.judge();
         if !self.instruction.floors().is_empty() {
-            each(self.instruction.floors(), true);
+            each(Need::One(self.instruction.floors()));
         }
         for rule in self.form.rules() {
             match rule.kind {
-                RuleKind::Since(when, floors) if when.holds(&judge) => each(floors, true),
-                RuleKind::Until(when, floors) if when.holds(&judge) => each(floors, false),
+                RuleKind::Since(when, floors) if when.holds(&judge) => each(Need::One(floors)),
+                RuleKind::Until(when, floors) if when.holds(&judge) => each(Need::No(floors)),
                 _ => {}
+            }
+        }
+        for operand in 0..self.form.operands().len() {
+            let written = self.operands.get(operand).map(|w| w.shape);
+            if let Some(Shape::Special(register) | Shape::SpecialVector(register)) = written {
+                each(Need::Register(register));
             }
         }
         for table in self.form.tables() {
             if let Some(row) = judge.row(table).filter(|r| !r.floors.is_empty()) {
-                each(row.floors, true);
+                each(Need::One(row.floors));
             }
         }
     }
@@ -103,22 +133,19 @@ impl<'a> Selection<'a> {
     /// The targets on which this form of the instruction is there in a version, whatever else is wrong with it.
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
-        self.each_floor(|floors, needed| {
-            let reached = reached(floors, version);
-            targets = targets.and(if needed { reached } else { reached.not() });
-        });
+        self.each_need(|need| targets = targets.and(need.targets(version)));
         targets
     }
 
     /// Adds what a version and a target lack to the problems.
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
         let mut problems = self.problems;
-        self.each_floor(|floors, needed| {
-            if reached(floors, version).contains(target) != needed {
-                problems.add(if needed {
-                    Problem::Floor(floors)
-                } else {
-                    Problem::Until(floors)
+        self.each_need(|need| {
+            if !need.targets(version).contains(target) {
+                problems.add(match need {
+                    Need::One(floors) => Problem::Floor(floors),
+                    Need::No(floors) => Problem::Until(floors),
+                    Need::Register(register) => Problem::Register(register),
                 });
             }
         });

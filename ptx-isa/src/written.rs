@@ -111,6 +111,16 @@ impl<'a> Written<'a> {
                 Shape::Vector(elements) => elements.iter().any(|e| e.shape == Shape::Sink),
                 _ => false,
             },
+            OperandTest::Floating => {
+                let first = match self.shape {
+                    Shape::Vector([first, ..]) => first.shape,
+                    shape => shape,
+                };
+                match first {
+                    Shape::Register(ty) | Shape::RegisterVector(ty, _) => ty.is_float(),
+                    shape => matches!(shape, Shape::Float | Shape::Single),
+                }
+            }
             OperandTest::Vector(n) => match self.shape {
                 Shape::Vector(elements) => elements.len() == usize::from(n),
                 Shape::RegisterVector(_, count) => u16::from(count) == n,

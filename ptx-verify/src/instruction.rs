@@ -2,10 +2,12 @@
 
 use alloc::vec::Vec;
 use ptx_ir::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
-use ptx_ir::{Body, Code, Diagnostic, FuncId, InstId, Module, Operand, SigId, Statement, StmtId};
-use ptx_isa::{Modifier, Opcode, Request, ScalarType};
+use ptx_ir::{Body, Code, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
+use ptx_isa::{Modifier, Opcode, Request, Role, ScalarType};
 
-use crate::Environment;
+use crate::access::{Effects, Parameters};
+use crate::call::Call;
+use crate::context::Context;
 use crate::layout::Layout;
 use crate::words::Explainer;
 
@@ -16,29 +18,11 @@ struct Mnemonic {
     opcode: Option<Opcode>,
     /// Whether the values of constants decide.
     values: bool,
+    /// Whether it calls a function.
+    calls: bool,
+    effects: Effects,
     /// The shape of operands that was legal last; most often the next one is the same.
     legal: Option<u128>,
-}
-
-/// Reports every instruction that is not legal.
-pub(crate) fn check(module: &Module, environment: Environment, found: &mut Vec<Diagnostic>) {
-    let mut checker = Checker {
-        module,
-        environment,
-        mnemonics: module
-            .signatures
-            .ids()
-            .map(|id| mnemonic(module, id))
-            .collect(),
-        verdicts: ShapeCache::new(),
-        key: ShapeKey::new(),
-        found,
-    };
-    let symbols = SymbolTypes::new(module);
-    let mut types = BodyTypes::new();
-    for (id, _, body) in module.definitions() {
-        checker.body(id, body, &symbols, &mut types);
-    }
 }
 
 fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
@@ -47,7 +31,9 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
     let mut operands = forms.iter().flat_map(|f| f.operands());
     Mnemonic {
         opcode: signature.opcode().filter(|_| signature.is_known()),
-        values: operands.any(|o| o.range.is_some()),
+        values: forms.iter().any(|f| f.asks_for_values()),
+        calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
+        effects: Effects::of(forms),
         legal: None,
     }
 }
@@ -60,77 +46,105 @@ enum Verdict {
     Remarkable,
 }
 
-struct Checker<'m, 'f> {
-    module: &'m Module,
-    environment: Environment,
+/// Judges the instructions of a module.
+pub(crate) struct Instructions {
     mnemonics: Vec<Mnemonic>,
     verdicts: ShapeCache<Verdict>,
     key: ShapeKey,
-    found: &'f mut Vec<Diagnostic>,
+    symbols: SymbolTypes,
+    types: BodyTypes,
+    parameters: Parameters,
 }
 
-impl<'m> Checker<'m, '_> {
-    fn body(
-        &mut self,
-        function: FuncId,
-        body: &'m Body,
-        symbols: &SymbolTypes,
-        types: &mut BodyTypes,
-    ) {
-        types.fill(self.module, function, body);
-        let shapes = Shapes::new(body, symbols, types);
-        for (stmt, statement) in body.statements() {
-            let Statement::Inst(id) = statement else {
-                continue;
-            };
-            let Some(inst) = body.insts.get(id) else {
-                continue;
-            };
-            if let Some(guard) = inst.guard()
-                && let Operand::Reg(register) = body.pool.get(guard.predicate)
-                && !types.may_guard(register)
-            {
-                self.guard(body, stmt, types.register(register));
-            }
-            self.instruction(body, stmt, id, inst.sig, &shapes);
+impl Instructions {
+    pub(crate) fn new(module: &Module) -> Self {
+        Self {
+            mnemonics: module
+                .signatures
+                .ids()
+                .map(|id| mnemonic(module, id))
+                .collect(),
+            verdicts: ShapeCache::new(),
+            key: ShapeKey::new(),
+            symbols: SymbolTypes::new(module),
+            types: BodyTypes::new(),
+            parameters: Parameters::default(),
         }
     }
 
+    /// Begins a body.
+    pub(crate) fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.types.fill(module, function, body);
+        self.parameters.fill(module, function, body);
+    }
+
+    /// Judges one instruction of the body that was entered.
     #[inline]
-    fn instruction(
+    pub(crate) fn check<'m>(
         &mut self,
-        body: &Body,
+        context: &mut Context<'m>,
+        body: &'m Body,
         stmt: StmtId,
         id: InstId,
-        sig: SigId,
-        shapes: &Shapes<'_>,
+        inst: &Inst,
     ) {
-        let index = sig.as_u32() as usize;
+        if let Some(guard) = inst.guard() {
+            match body.pool.get(guard.predicate) {
+                Operand::Reg(register) if self.types.may_guard(register) => {}
+                Operand::Reg(register) => {
+                    guard_type(context, body, stmt, self.types.register(register));
+                }
+                Operand::Name(_) => {}
+                _ => guard_type(context, body, stmt, None),
+            }
+        }
+        let index = inst.sig.as_u32() as usize;
         let Some(mnemonic) = self.mnemonics.get(index).copied() else {
             return;
         };
         let Some(opcode) = mnemonic.opcode else {
             return;
         };
+        let shapes = Shapes::new(body, &self.symbols, &self.types);
         if !shapes.write(id, mnemonic.values, &mut self.key) {
             return;
+        }
+        if mnemonic.calls {
+            self.call(context, body, stmt, id);
+        } else {
+            let operands = body.operands(id);
+            self.parameters
+                .check(context, body, stmt, operands, mnemonic.effects);
         }
         let short = self.key.short();
         if short.is_some() && short == mnemonic.legal {
             return;
         }
-        let known = self.verdicts.get(sig, &self.key);
-        let verdict = known.unwrap_or_else(|| self.judge(opcode, sig));
+        let known = self.verdicts.get(inst.sig, &self.key);
+        let verdict = known.unwrap_or_else(|| self.judge(context, opcode, inst.sig));
         if verdict == Verdict::Remarkable {
-            self.report(body, stmt, sig, opcode);
+            self.report(context, body, stmt, inst.sig, opcode);
         } else if let Some(mnemonic) = self.mnemonics.get_mut(index) {
             mnemonic.legal = short;
         }
     }
 
+    fn call<'m>(&self, context: &mut Context<'m>, body: &'m Body, stmt: StmtId, id: InstId) {
+        let (types, symbols) = (&self.types, &self.symbols);
+        let call = Call {
+            context,
+            body,
+            types,
+            symbols,
+            stmt,
+        };
+        call.check(id);
+    }
+
     #[cold]
-    fn judge(&mut self, opcode: Opcode, sig: SigId) -> Verdict {
-        let verdict = self.ask(opcode, sig, |request, environment| {
+    fn judge(&mut self, context: &Context<'_>, opcode: Opcode, sig: SigId) -> Verdict {
+        let environment = context.environment;
+        let verdict = self.ask(context.module, opcode, sig, |request| {
             match environment.select(request) {
                 Ok(s) if s.problems.is_empty() && s.without_effect().next().is_none() => {
                     Verdict::Legal
@@ -144,28 +158,36 @@ impl<'m> Checker<'m, '_> {
 
     fn ask<R>(
         &self,
+        module: &Module,
         opcode: Opcode,
         sig: SigId,
-        answer: impl FnOnce(&Request<'_>, Environment) -> R,
+        answer: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
-        let modifiers: Vec<Modifier> = self.module.signature(sig).modifiers().collect();
+        let modifiers: Vec<Modifier> = module.signature(sig).modifiers().collect();
         self.key.read(|operands, in_entry| {
-            let request = Request {
+            answer(&Request {
                 opcode,
                 modifiers: &modifiers,
                 operands,
                 in_entry,
-            };
-            answer(&request, self.environment)
+            })
         })
     }
 
     #[cold]
-    fn report(&mut self, body: &Body, stmt: StmtId, sig: SigId, opcode: Opcode) {
-        let module = self.module;
+    fn report(
+        &self,
+        context: &mut Context<'_>,
+        body: &Body,
+        stmt: StmtId,
+        sig: SigId,
+        opcode: Opcode,
+    ) {
+        let module = context.module;
         let layout = Layout::new(module, body.source_span(stmt));
         let signature = module.signature(sig);
-        let diagnostics = self.ask(opcode, sig, |request, environment| {
+        let environment = context.environment;
+        let diagnostics = self.ask(module, opcode, sig, |request| {
             let explainer = Explainer {
                 module,
                 environment,
@@ -175,21 +197,18 @@ impl<'m> Checker<'m, '_> {
             };
             explainer.diagnostics()
         });
-        self.found.extend(diagnostics);
+        context.found.extend(diagnostics);
     }
+}
 
-    #[cold]
-    fn guard(&mut self, body: &Body, stmt: StmtId, ty: Option<ScalarType>) {
-        let layout = Layout::new(self.module, body.source_span(stmt));
-        let span = layout.guard.unwrap_or(layout.mnemonic);
-        let ty = ty.map_or_else(|| "a vector".into(), |ty| alloc::format!("of type `{ty}`"));
-        self.found.push(
-            Diagnostic::error(
-                Code::GuardType,
-                span,
-                alloc::format!("a guard is a predicate; this register is {ty}"),
-            )
-            .with_help("declare it with `.reg .pred`, or compute a predicate with `setp`"),
-        );
-    }
+#[cold]
+fn guard_type(context: &mut Context<'_>, body: &Body, stmt: StmtId, ty: Option<ScalarType>) {
+    let layout = Layout::new(context.module, body.source_span(stmt));
+    let span = layout.guard.unwrap_or(layout.mnemonic);
+    let message = match ty {
+        Some(ty) => alloc::format!("a guard is a predicate; this register is of type `{ty}`"),
+        None => "a guard is a predicate; this is none".into(),
+    };
+    context.error(Code::GuardType, span, message).help =
+        Some("declare it with `.reg .pred`, or compute a predicate with `setp`".into());
 }

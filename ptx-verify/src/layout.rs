@@ -53,6 +53,13 @@ impl Layout {
         }
     }
 
+    /// The first token of the operands with this text, else the mnemonic.
+    pub(crate) fn word(&self, source: &[u8], text: &str) -> Span {
+        let mut found = self.tokens.iter();
+        let found = found.find(|t| t.span.of(source) == text.as_bytes());
+        found.map_or(self.mnemonic, |t| t.span)
+    }
+
     /// The parts of an operand in brackets, braces or on both sides of `|`; the operand itself where it has none.
     pub(crate) fn parts(&self, source: &[u8], operand: Span) -> Vec<Span> {
         let inside = |t: &&Token| operand.start <= t.span.start && t.span.end <= operand.end;

@@ -21,13 +21,32 @@
 
 extern crate alloc;
 
+mod access;
+mod body;
+mod call;
+mod context;
+mod debug;
+mod header;
+mod initial;
 mod instruction;
+mod interface;
 mod layout;
+mod pragma;
+mod redeclaration;
+mod requires;
+mod statement;
+mod variable;
 mod words;
 
+pub use requires::{Availability, Reason, Requirements, requires};
+
 use alloc::vec::Vec;
-use ptx_ir::{Diagnostic, Module};
+use ptx_ir::{Diagnostic, Item, Module};
 use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
+
+use context::{Context, Need};
+use instruction::Instructions;
+use variable::{Scope, Tables};
 
 /// What a module is checked for.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -53,6 +72,8 @@ struct Environment {
     version: PtxVersion,
     /// `None` where the header names none that is known, which the parser reports.
     target: Option<Target>,
+    /// Whether `.target` says `texmode_independent`.
+    independent_textures: bool,
 }
 
 impl Environment {
@@ -68,12 +89,61 @@ impl Environment {
 /// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser
 /// could not read is passed over: it was reported.
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
+    examine(module, options, false).0
+}
+
+/// What is wrong with a module, and, if asked for, what it needs outside of its instructions.
+fn examine(module: &Module, options: &Options, needs: bool) -> (Vec<Diagnostic>, Vec<Need>) {
     let version = options.version.or(module.header.version);
     let environment = Environment {
         version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
         target: options.target.or(module.header.target),
+        independent_textures: false,
     };
-    let mut found = Vec::new();
-    instruction::check(module, environment, &mut found);
-    found
+    let mut context = Context::new(module, environment);
+    context.needs = needs.then(Vec::new);
+    context.environment.independent_textures = header::independent_textures(&context);
+    header::check(&mut context);
+    items(&mut context);
+    redeclaration::check(&mut context);
+    debug::check(&mut context);
+    let mut instructions = Instructions::new(module);
+    for (id, _, of_function) in module.definitions() {
+        instructions.enter(module, id, of_function);
+        body::check(&mut context, &mut instructions, of_function);
+    }
+    let mut found = context.found;
+    found.sort_by_key(|d| d.span.start);
+    (found, context.needs.unwrap_or_default())
+}
+
+/// Checks the items of the module one by one.
+fn items(context: &mut Context<'_>) {
+    let module = context.module;
+    let tables = Tables {
+        declarations: &module.declarations,
+        pool: &module.pool,
+        vars: None,
+    };
+    for (id, item) in module.items() {
+        let span = module.span(id);
+        match item {
+            Item::Decl(at) => {
+                if let Some(decl) = module.declarations.decls.get(at) {
+                    context.glance(|c| variable::check(c, tables, decl, Scope::Module, span));
+                }
+            }
+            Item::Function(at) => {
+                if let Some(function) = module.functions.get(at) {
+                    context.glance(|c| interface::check(c, at, function, span));
+                }
+            }
+            Item::Directive(at) => {
+                if let Some(stmt) = module.directives.get(at) {
+                    pragma::check(context, stmt, &module.pool, pragma::Place::Outside, span);
+                }
+            }
+            _ => {}
+        }
+    }
 }

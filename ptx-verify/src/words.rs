@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Module, Signature, Span};
 use ptx_isa::{
     Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request, Selection, Slot,
-    Table, Written,
+    SpecialReg, Table, Written,
 };
 
 use crate::Environment;
@@ -228,6 +228,13 @@ impl Explainer<'_> {
             OperandProblem::Constant => (
                 Code::ConstantRange,
                 match operand.and_then(|o| o.range) {
+                    Some(r) if r.step == 0 => format!(
+                        "operand `{name}` of `{op}` is a power of two from {} to {}",
+                        r.low, r.high
+                    ),
+                    Some(r) if r.low == r.high => {
+                        format!("operand `{name}` of `{op}` is {}", r.low)
+                    }
                     Some(r) if r.step > 1 => format!(
                         "operand `{name}` of `{op}` is a multiple of {} from {} to {}",
                         r.step, r.low, r.high
@@ -339,6 +346,7 @@ impl Explainer<'_> {
                 .with_help(self.syntax(form)),
             Problem::Floor(floors) => self.floor(floors),
             Problem::Until(floors) => self.until(floors),
+            Problem::Register(register) => self.register(register),
             Problem::Rule(rule) => {
                 let _ = rule;
                 let message = format!("what stands in `{op}` does not go together");
@@ -376,6 +384,18 @@ impl Explainer<'_> {
             format!("`{op}` is not there in PTX {} on {target}", e.version),
         )
         .with_help(format!("it needs {}", needs.join(", or ")))
+    }
+
+    fn register(&self, register: SpecialReg) -> Diagnostic {
+        let e = self.environment;
+        let target = e.target.map_or("", |t| t.text());
+        let at = self.layout.word(self.module.source(), register.text());
+        let message = format!("`{register}` is not there in PTX {} on {target}", e.version);
+        let needs = match register.target() {
+            Some(target) => format!("it needs PTX {} and {target}", register.since()),
+            None => format!("it needs PTX {}", register.since()),
+        };
+        self.error(Code::Unavailable, at, message).with_help(needs)
     }
 
     fn until(&self, floors: &[Floor]) -> Diagnostic {

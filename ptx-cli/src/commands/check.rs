@@ -148,12 +148,12 @@ fn is_unknown(code: Code) -> bool {
     )
 }
 
-fn target(text: &str) -> Result<Target, String> {
+pub(crate) fn target(text: &str) -> Result<Target, String> {
     Target::from_name(text.as_bytes())
         .ok_or_else(|| format!("there is no target {text}; one looks like sm_90a"))
 }
 
-fn version(text: &str) -> Result<PtxVersion, String> {
+pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
     PtxVersion::from_text(text.as_bytes())
         .filter(|v| v.is_known())
         .ok_or_else(|| format!("there is no PTX version {text}; one looks like 8.5"))

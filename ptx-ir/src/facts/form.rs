@@ -235,7 +235,10 @@ fn space(selection: &Selection<'_>, operand: &ptx_isa::Operand) -> Space {
     if marks.contains(Marks::SURFACE) {
         return Space::Surface;
     }
+    // Through a generic address, be it that of a parameter or a constant, which the assembler does not check.
+    let of_map = marks.contains(Marks::TENSORMAP) && operand.access == Access::Read;
     match operand.spaces {
+        Spaces::Words(&[Modifier::Global], _) if of_map => Space::Generic,
         Spaces::Slot(slot) => {
             let word = selection.word(ptx_isa::Word::Slot(slot));
             let space = word.and_then(|w| w.state_space());

@@ -185,6 +185,8 @@ impl BodyTypes {
                         _ => code::LABEL,
                     }
                 }
+                // It may have been a table that was not understood.
+                Some(Statement::Opaque(_)) => UNKNOWN,
                 _ => code::LABEL,
             }
         });

@@ -123,12 +123,18 @@ impl<'m> Shapes<'m> {
             }
             Operand::Symbol(id) => named(self.symbols.get(id), key)?,
             Operand::Var(id) => named(self.types.var(id), key)?,
-            Operand::Label(id) => key.push(self.types.label_code(id)),
+            Operand::Label(id) => match self.types.label_code(id) {
+                UNKNOWN => return Err(Unknown),
+                code => key.push(code),
+            },
             Operand::Name(_) => return Err(Unknown),
             Operand::Sink => key.push(code::SINK),
             Operand::Address(id) => {
                 let address = pool.address(id).ok_or(Unknown)?;
-                self.offset(address.offset)?;
+                if !self.offset(address.offset)? {
+                    key.push(code::LIST);
+                    return Ok(());
+                }
                 match address.form {
                     AddressForm::Bracketed | AddressForm::Unified => {
                         if address.form == AddressForm::Unified {
@@ -236,10 +242,18 @@ impl<'m> Shapes<'m> {
         matches!(named, Named::Variable { array: true, .. } | Named::Unknown)
     }
 
-    fn offset(&self, offset: Operand) -> Result<(), Unknown> {
+    /// Whether an offset is one: no number of floating point.
+    fn offset(&self, offset: Operand) -> Result<bool, Unknown> {
         match offset {
             Operand::Name(_) => Err(Unknown),
-            _ => Ok(()),
+            Operand::Imm(id) => {
+                let value = self.body.pool.immediate(id).ok_or(Unknown)?.value;
+                Ok(!matches!(
+                    value.kind(),
+                    ConstKind::Double | ConstKind::Single
+                ))
+            }
+            _ => Ok(true),
         }
     }
 }

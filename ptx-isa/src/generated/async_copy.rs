@@ -27,17 +27,20 @@ pub(crate) static FORMS: [Form; 28] = [
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -78,14 +81,17 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -123,7 +129,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -131,7 +137,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -187,7 +193,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -310,11 +316,12 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -364,6 +371,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
@@ -372,7 +380,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -422,6 +430,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -465,7 +474,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
             Operand::new("byteMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -528,11 +537,12 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -582,6 +592,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -658,7 +669,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -734,7 +745,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -778,7 +789,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
@@ -816,6 +827,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
@@ -826,7 +838,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -849,7 +862,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -918,6 +931,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
@@ -928,7 +942,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -955,7 +970,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(5)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
@@ -1022,6 +1037,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
@@ -1032,7 +1048,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
@@ -1040,7 +1057,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1097,6 +1114,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
@@ -1106,13 +1124,15 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -1163,6 +1183,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
@@ -1173,7 +1194,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -1189,7 +1211,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1293,7 +1315,6 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .mark(Marks::HANDLE)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1339,7 +1360,6 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .mark(Marks::HANDLE)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1389,7 +1409,6 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .mark(Marks::HANDLE)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1436,8 +1455,8 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
-            .mark(Marks::HANDLE)
             .access(Access::Atomic)
+            .spaces(Spaces::Slot(1))
             .size(Size::Fixed(8))],
         rules: &[
             Rule {
@@ -1471,13 +1490,11 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .mark(Marks::HANDLE)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .mark(Marks::HANDLE)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),

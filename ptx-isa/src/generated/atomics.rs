@@ -23,16 +23,24 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -56,7 +64,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -76,7 +84,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -140,6 +148,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -147,6 +156,13 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -163,7 +179,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -179,6 +195,20 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: RuleKind::Since(
                     Cond::Holds(2, TokenSet(13)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(4, TokenSet(27)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
                 ),
                 ptxas: false,
             },
@@ -209,13 +239,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(105),
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -223,6 +254,13 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -239,7 +277,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -285,13 +323,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(107),
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -299,6 +338,13 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -315,7 +361,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -340,7 +386,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -368,23 +414,31 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(109),
+        accepted: TokenSet(110),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -408,7 +462,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -428,7 +482,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -437,7 +491,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(108)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -465,23 +519,33 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(111),
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -505,7 +569,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -525,7 +589,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -555,23 +619,33 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(113),
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -595,7 +669,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -615,7 +689,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -645,23 +719,33 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(115),
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -685,7 +769,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -705,7 +789,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -735,23 +819,33 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(117),
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(2, TokenSet(96)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -775,7 +869,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -795,7 +889,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -825,7 +919,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(120),
+        accepted: TokenSet(121),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -833,6 +927,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -841,7 +936,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -868,7 +963,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -900,7 +995,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(123),
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -908,6 +1003,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -916,7 +1012,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -943,7 +1039,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -975,7 +1071,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(125),
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -983,6 +1079,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
@@ -991,7 +1088,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1018,7 +1115,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1050,7 +1147,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(127),
+        accepted: TokenSet(128),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1060,7 +1157,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1087,7 +1184,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1107,7 +1204,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1158,17 +1255,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(128),
+        accepted: TokenSet(129),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1195,7 +1294,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1215,7 +1314,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1243,17 +1342,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(129),
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1280,7 +1381,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1300,7 +1401,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1328,17 +1429,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(130),
+        accepted: TokenSet(131),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1365,7 +1468,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1385,7 +1488,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1413,17 +1516,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(131),
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(6)),
+            Operand::new("b", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .mark(Marks::REG),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1450,7 +1555,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1470,7 +1575,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(97))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
                 ptxas: false,
             },
             Rule {
@@ -1498,7 +1603,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(132),
+        accepted: TokenSet(133),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1510,7 +1615,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1537,7 +1642,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1567,7 +1672,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(133),
+        accepted: TokenSet(134),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1579,7 +1684,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1606,7 +1711,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1636,7 +1741,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(134),
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1648,7 +1753,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .length(Length::Slot(6)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1675,7 +1780,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1705,17 +1810,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(136),
+        accepted: TokenSet(137),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -1747,17 +1854,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(137),
+        accepted: TokenSet(138),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -1789,17 +1898,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(138),
+        accepted: TokenSet(139),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -1831,17 +1942,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(139),
+        accepted: TokenSet(140),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -1873,7 +1986,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(142),
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1884,7 +1997,7 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {

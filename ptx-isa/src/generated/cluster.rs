@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[104],
-        accepted: TokenSet(175),
+        accepted: TokenSet(177),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 kind: EffectKind::Side,
             },
             Effect {
-                when: Cond::Holds(0, TokenSet(176)),
+                when: Cond::Holds(0, TokenSet(178)),
                 kind: EffectKind::Fence,
             },
         ],
@@ -43,17 +43,17 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[105, 8, 106, 57],
-        accepted: TokenSet(178),
+        accepted: TokenSet(180),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::HANDLE)
                 .access(Access::Write)
+                .spaces(Spaces::Slot(0))
                 .size(Size::Fixed(16)),
             Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .mark(Marks::HANDLE)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107, 91, 57],
-        accepted: TokenSet(180),
+        accepted: TokenSet(182),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -118,7 +118,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 109, 38, 57],
-        accepted: TokenSet(183),
+        accepted: TokenSet(185),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -142,7 +142,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 38, 57],
-        accepted: TokenSet(185),
+        accepted: TokenSet(187),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

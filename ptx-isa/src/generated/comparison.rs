@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 113, 114],
-        accepted: TokenSet(190),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,15 +26,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(193)),
-                    Cond::Holds(3, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
@@ -46,7 +39,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -72,7 +72,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(197),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -85,15 +85,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(193)),
-                    Cond::Holds(4, TokenSet(194)),
+                    Cond::Holds(4, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
@@ -105,7 +98,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(4, TokenSet(198)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -131,7 +131,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 116],
-        accepted: TokenSet(190),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -147,15 +147,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(193)),
-                    Cond::Holds(2, TokenSet(194)),
+                    Cond::Holds(2, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
@@ -167,7 +160,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(2, TokenSet(198)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -193,7 +193,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 116],
-        accepted: TokenSet(197),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -212,15 +212,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(193)),
-                    Cond::Holds(3, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
@@ -232,7 +225,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -258,7 +258,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[116],
-        accepted: TokenSet(198),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -292,7 +292,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[117, 118],
-        accepted: TokenSet(198),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -324,7 +324,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[112, 117, 65],
-        accepted: TokenSet(200),
+        accepted: TokenSet(202),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -356,7 +356,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 59, 120],
-        accepted: TokenSet(203),
+        accepted: TokenSet(205),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -365,21 +365,31 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(111)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(204))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(205)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -398,7 +408,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(206),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -410,21 +420,31 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, TokenSet(111)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(4, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(204))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(205)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -443,7 +463,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 61, 121],
-        accepted: TokenSet(208),
+        accepted: TokenSet(210),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -452,16 +472,26 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(40)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(2, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(204))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -481,7 +511,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 61, 121],
-        accepted: TokenSet(209),
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -489,20 +519,31 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(40)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(191)),
-                    Cond::Holds(0, TokenSet(192)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(204))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -522,7 +563,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 122, 59],
-        accepted: TokenSet(211),
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -548,7 +589,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 122, 59],
-        accepted: TokenSet(212),
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -577,7 +618,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 122, 61],
-        accepted: TokenSet(213),
+        accepted: TokenSet(215),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -603,7 +644,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 122, 61],
-        accepted: TokenSet(214),
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -615,7 +656,8 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -632,7 +674,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 123, 60],
-        accepted: TokenSet(216),
+        accepted: TokenSet(218),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -667,7 +709,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 123, 60],
-        accepted: TokenSet(217),
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -705,7 +747,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 124, 62],
-        accepted: TokenSet(219),
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -731,7 +773,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 124, 62],
-        accepted: TokenSet(220),
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -743,7 +785,8 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -760,7 +803,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 125],
-        accepted: TokenSet(222),
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -780,7 +823,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -803,7 +846,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 125],
-        accepted: TokenSet(223),
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -826,7 +869,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(110)),
+                    Cond::Holds(3, TokenSet(111)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -849,7 +892,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 126],
-        accepted: TokenSet(225),
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -869,7 +912,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(114)),
+                    Cond::Holds(1, TokenSet(115)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -892,7 +935,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 126],
-        accepted: TokenSet(226),
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -910,12 +953,13 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(114)),
+                    Cond::Holds(2, TokenSet(115)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -43,12 +43,11 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("tlist", 1, Within::Whole, Role::Table),
         ],
         rules: &[Rule {
@@ -75,7 +74,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -114,7 +113,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -160,7 +159,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -206,7 +205,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(227),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -16,11 +16,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -56,10 +57,11 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
+            .mark(Marks::PLAIN)
             .access(Access::Write)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
             .align(8)
@@ -91,11 +93,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -137,11 +140,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -183,14 +187,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -198,9 +204,18 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -221,21 +236,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -283,14 +298,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -298,9 +315,18 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -321,21 +347,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -383,23 +409,34 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -454,14 +491,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -471,12 +510,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -510,14 +556,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -527,12 +575,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -566,14 +621,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -581,9 +638,18 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -604,21 +670,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -659,14 +725,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 183, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -674,6 +742,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -697,21 +767,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -752,23 +822,34 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -816,14 +897,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 92, 177, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -833,12 +916,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(0),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -872,14 +962,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 92, 177, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -894,7 +986,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -928,13 +1020,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -943,6 +1037,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -963,14 +1064,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1008,13 +1109,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -1024,6 +1127,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .range(0, 1, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -1044,14 +1154,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1093,13 +1203,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -1125,7 +1236,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1163,13 +1274,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -1195,7 +1307,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[132, 133, 65, 185],
-        accepted: TokenSet(332),
+        accepted: TokenSet(333),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -40,7 +40,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[136, 133, 65, 185],
-        accepted: TokenSet(332),
+        accepted: TokenSet(333),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -64,7 +64,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[137, 133, 65, 186],
-        accepted: TokenSet(332),
+        accepted: TokenSet(333),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

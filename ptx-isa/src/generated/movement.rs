@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(428),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(182)),
-                    Cond::Holds(1, TokenSet(429)),
+                    Cond::Holds(0, TokenSet(184)),
+                    Cond::Holds(1, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(431),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(433),
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(435),
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(437),
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(439),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -225,7 +225,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -280,7 +280,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(442),
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -291,7 +291,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -311,7 +312,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(444),
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -334,7 +335,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(449),
+        accepted: TokenSet(450),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -345,47 +346,55 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -423,7 +432,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(453)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -451,14 +460,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -466,8 +475,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -490,7 +499,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(458),
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -501,42 +510,43 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -549,14 +559,21 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -594,7 +611,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(453)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -622,14 +639,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -644,8 +661,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -668,7 +685,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(460),
+        accepted: TokenSet(461),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -679,6 +696,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(0)),
@@ -686,37 +704,44 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(450)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(451)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(106)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(107)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(453)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(462))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -740,7 +765,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -761,14 +786,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(454)), Cond::Holds(1, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -776,8 +801,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(182)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -789,7 +814,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -821,7 +846,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(463),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -832,42 +857,43 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -880,18 +906,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -922,7 +955,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(453)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -936,7 +969,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -957,21 +990,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -986,8 +1019,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1020,7 +1053,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1031,42 +1064,43 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1079,18 +1113,25 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -1121,7 +1162,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(453)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1135,7 +1176,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1156,21 +1197,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(454)), Cond::Holds(2, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1185,8 +1226,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(182)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1219,7 +1260,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1229,6 +1270,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(0)),
@@ -1236,13 +1278,13 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1258,7 +1300,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1266,12 +1308,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -1279,7 +1325,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1311,7 +1357,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1320,25 +1366,27 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1354,7 +1402,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(453)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1368,7 +1416,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1376,8 +1424,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1398,7 +1446,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1407,33 +1455,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1458,7 +1508,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(453)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1472,7 +1522,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1487,8 +1537,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1509,7 +1559,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(471),
+        accepted: TokenSet(472),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1518,14 +1568,16 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(106)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(107)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1534,15 +1586,15 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(106)),
+                    Cond::Holds(2, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(182)),
-                    Cond::Holds(2, TokenSet(429)),
+                    Cond::Holds(1, TokenSet(184)),
+                    Cond::Holds(2, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1561,11 +1613,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(474),
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -1576,24 +1629,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1601,8 +1654,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1612,11 +1665,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(476)))),
                 ptxas: false,
             },
             Rule {
@@ -1667,14 +1720,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1682,8 +1735,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1691,7 +1744,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1711,11 +1764,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -1726,24 +1780,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1751,8 +1805,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1762,15 +1816,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1778,7 +1832,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1830,14 +1884,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1852,8 +1906,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(182)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1861,7 +1915,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1881,11 +1935,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(477),
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -1898,18 +1953,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(450)),
-                    Cond::Holds(3, TokenSet(429)),
+                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(3, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1917,8 +1972,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1928,11 +1983,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(106)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(107)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -1962,14 +2017,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1977,8 +2032,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(182)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1986,7 +2041,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(455)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1997,7 +2052,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2027,11 +2082,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(479),
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -2042,24 +2098,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2067,8 +2123,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2078,15 +2134,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2094,12 +2150,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2129,7 +2185,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2150,21 +2206,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2179,8 +2235,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2188,7 +2244,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2218,11 +2274,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(481),
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -2233,24 +2290,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2258,8 +2315,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2269,15 +2326,15 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2285,12 +2342,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2320,7 +2377,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2341,21 +2398,21 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2370,8 +2427,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(182)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2379,7 +2436,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2409,11 +2466,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
@@ -2426,8 +2484,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2435,8 +2493,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2446,7 +2504,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2462,7 +2520,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2470,12 +2528,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(182)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -2483,7 +2545,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2513,11 +2575,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
+                .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
@@ -2526,19 +2589,20 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(1))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2547,7 +2611,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2571,11 +2635,12 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(485),
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
+                .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
@@ -2584,19 +2649,20 @@ pub(crate) static FORMS: [Form; 93] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(1))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(182)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2605,7 +2671,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2629,7 +2695,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2644,7 +2710,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {
@@ -2665,14 +2731,14 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         notes: &[],
     },
-    // st.async .scope{.ss}.type [a], b
+    // st.async {.scope}{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
-        syntax: ".scope{.ss}.type [a], b",
+        syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[84, 85, 281],
-        accepted: TokenSet(488),
+        slots: &[282, 85, 281],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2707,8 +2773,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(489),
+        slots: &[263, 283],
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2737,8 +2803,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 282],
-        accepted: TokenSet(489),
+        slots: &[263, 283],
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2767,12 +2833,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 284, 85, 285, 286],
-        accepted: TokenSet(492),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 286, 287],
+        accepted: TokenSet(493),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2803,7 +2870,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
@@ -2827,12 +2894,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 285, 286],
-        accepted: TokenSet(495),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 286, 287],
+        accepted: TokenSet(496),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2855,7 +2923,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(494)),
+                    Cond::Holds(3, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
@@ -2873,15 +2941,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 284, 85, 288, 289, 266, 290],
-        accepted: TokenSet(499),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 289, 290, 266, 291],
+        accepted: TokenSet(500),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -2899,22 +2968,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(196)),
+                    Cond::Holds(6, TokenSet(198)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(269))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
+                    Cond::Holds(4, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -2924,14 +2993,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(502)),
+                    Cond::Holds(6, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2945,22 +3014,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2984,15 +3053,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 288, 289, 266, 290],
-        accepted: TokenSet(508),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 289, 290, 266, 291],
+        accepted: TokenSet(509),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
@@ -3002,22 +3072,22 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(196)),
+                    Cond::Holds(5, TokenSet(198)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(269))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
+                    Cond::Holds(3, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -3027,14 +3097,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(502)),
+                    Cond::Holds(5, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3048,22 +3118,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3081,8 +3151,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 284, 85, 286],
-        accepted: TokenSet(509),
+        slots: &[292, 285, 85, 287],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3126,8 +3196,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 286],
-        accepted: TokenSet(510),
+        slots: &[288, 85, 287],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3155,8 +3225,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 284, 85, 266, 290],
-        accepted: TokenSet(511),
+        slots: &[292, 285, 85, 266, 291],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3184,7 +3254,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3198,22 +3268,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3237,8 +3307,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 266, 290],
-        accepted: TokenSet(512),
+        slots: &[288, 85, 266, 291],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3258,7 +3328,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3272,22 +3342,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3305,8 +3375,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 284, 85, 285, 286],
-        accepted: TokenSet(513),
+        slots: &[293, 285, 85, 286, 287],
+        accepted: TokenSet(514),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3341,7 +3411,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
@@ -3365,8 +3435,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 284, 85, 293, 266, 294],
-        accepted: TokenSet(515),
+        slots: &[293, 285, 85, 294, 266, 295],
+        accepted: TokenSet(516),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3395,7 +3465,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(119)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(120)))]),
                 ),
                 ptxas: false,
             },
@@ -3405,22 +3475,22 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(182)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3444,8 +3514,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[295, 296],
-        accepted: TokenSet(520),
+        slots: &[296, 297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3465,8 +3535,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 297],
-        accepted: TokenSet(522),
+        slots: &[2, 298],
+        accepted: TokenSet(523),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3492,8 +3562,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[297],
-        accepted: TokenSet(521),
+        slots: &[298],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3520,8 +3590,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[298, 299],
-        accepted: TokenSet(525),
+        slots: &[299, 300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3549,8 +3619,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[300],
-        accepted: TokenSet(526),
+        slots: &[301],
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3571,8 +3641,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 301],
-        accepted: TokenSet(528),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3595,13 +3665,13 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302],
-        accepted: TokenSet(529),
+        slots: &[63, 303],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::HANDLE)
                 .access(Access::Write)
+                .spaces(Spaces::Slot(0))
                 .size(Size::Fixed(128)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
@@ -3622,21 +3692,28 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 303, 304, 41],
-        accepted: TokenSet(532),
+        slots: &[63, 304, 305, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Limit(2, 3),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -3647,14 +3724,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[303, 304, 41],
-        accepted: TokenSet(533),
+        slots: &[304, 305, 41],
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
             Operand::new("fraction", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::F32)),
+                .ty(TypeExpr::Scalar(ScalarType::F32))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3671,11 +3750,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(534),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("access-property", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("access-property", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3691,14 +3772,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -3707,14 +3786,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3735,7 +3814,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3751,14 +3830,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
@@ -3767,14 +3844,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3795,7 +3872,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3811,8 +3888,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3825,14 +3902,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3853,7 +3930,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3869,8 +3946,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3883,14 +3960,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3911,7 +3988,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3927,8 +4004,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3941,14 +4018,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3969,7 +4046,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(454)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3985,8 +4062,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 112, 133, 308, 309],
-        accepted: TokenSet(543),
+        slots: &[308, 112, 133, 309, 310],
+        accepted: TokenSet(544),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4006,30 +4083,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4038,8 +4104,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4049,31 +4115,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4082,8 +4148,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4093,41 +4159,52 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4135,11 +4212,11 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(293)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(294)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4149,8 +4226,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4160,8 +4237,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4182,8 +4259,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4193,8 +4270,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4205,7 +4282,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4216,7 +4293,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4226,8 +4303,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4235,10 +4312,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(187)),
+                        Cell::Words(TokenSet(189)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4248,8 +4325,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4259,8 +4336,8 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4268,7 +4345,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4276,8 +4356,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 308, 309],
-        accepted: TokenSet(558),
+        slots: &[133, 309, 310],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4295,34 +4375,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4330,35 +4401,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(235)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(199)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4366,9 +4437,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(235)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4376,7 +4456,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4384,8 +4467,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 112, 133, 308, 309],
-        accepted: TokenSet(559),
+        slots: &[311, 112, 133, 309, 310],
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4404,8 +4487,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4414,8 +4497,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4425,7 +4508,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4434,8 +4517,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(294)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4444,8 +4527,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4454,7 +4537,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4464,7 +4547,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4474,8 +4557,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4484,8 +4567,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4494,8 +4577,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4504,8 +4587,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4513,7 +4596,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4521,8 +4607,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 59, 65],
-        accepted: TokenSet(561),
+        slots: &[312, 147, 215, 59, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4554,7 +4640,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4562,8 +4651,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(562),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4591,7 +4680,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4599,8 +4691,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 60, 65],
-        accepted: TokenSet(564),
+        slots: &[313, 147, 215, 60, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4613,7 +4705,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4625,7 +4717,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4633,43 +4728,12 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 61, 65],
-        accepted: TokenSet(565),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
-    },
-    // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
-    Form {
-        section: "9.7.9.21",
-        syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[311, 147, 215, 62, 65],
+        slots: &[312, 147, 215, 61, 65],
         accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
@@ -4686,12 +4750,15 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
-    // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
+    // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
         section: "9.7.9.21",
-        syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
+        syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
         slots: &[312, 147, 215, 62, 65],
@@ -4701,8 +4768,42 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Filled(2),
+                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+    },
+    // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
+    Form {
+        section: "9.7.9.21",
+        syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
+        complete: true,
+        ptxas: false,
+        slots: &[313, 147, 215, 62, 65],
+        accepted: TokenSet(568),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4714,7 +4815,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4722,8 +4826,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 215, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[314, 215, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4744,7 +4848,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4752,8 +4859,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 215, 147, 240, 65],
-        accepted: TokenSet(570),
+        slots: &[312, 215, 147, 240, 65],
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4774,7 +4881,10 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4782,8 +4892,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 65],
-        accepted: TokenSet(572),
+        slots: &[315, 316, 147, 317, 65],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4802,7 +4912,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4810,8 +4923,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 60],
-        accepted: TokenSet(573),
+        slots: &[315, 316, 147, 317, 60],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4831,7 +4944,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -4839,8 +4955,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 316, 62],
-        accepted: TokenSet(574),
+        slots: &[315, 316, 147, 317, 62],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4862,7 +4978,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -4870,13 +4989,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 316],
-        accepted: TokenSet(575),
+        slots: &[315, 147, 60, 317],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4893,7 +5010,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4901,8 +5021,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 317, 65],
-        accepted: TokenSet(577),
+        slots: &[313, 147, 316, 318, 65],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4911,7 +5031,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4923,7 +5043,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -4931,8 +5054,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 318, 65],
-        accepted: TokenSet(579),
+        slots: &[315, 316, 147, 319, 65],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4951,7 +5074,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -4959,8 +5085,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 318, 319],
-        accepted: TokenSet(580),
+        slots: &[315, 316, 147, 319, 320],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4982,7 +5108,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -4990,13 +5119,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 318],
-        accepted: TokenSet(581),
+        slots: &[315, 147, 60, 319],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -5013,7 +5140,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5021,8 +5151,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 320, 65],
-        accepted: TokenSet(583),
+        slots: &[313, 147, 316, 321, 65],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5031,7 +5161,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5043,7 +5173,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -5051,8 +5184,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 321, 65],
-        accepted: TokenSet(585),
+        slots: &[315, 316, 147, 322, 65],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5071,7 +5204,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -5079,8 +5215,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 321, 319],
-        accepted: TokenSet(586),
+        slots: &[315, 316, 147, 322, 320],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5102,7 +5238,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -5110,13 +5249,11 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 321],
-        accepted: TokenSet(587),
+        slots: &[315, 147, 60, 322],
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -5133,7 +5270,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5141,8 +5281,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 322, 65],
-        accepted: TokenSet(589),
+        slots: &[313, 147, 316, 323, 65],
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5151,7 +5291,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -5163,7 +5303,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5171,8 +5314,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 65],
-        accepted: TokenSet(592),
+        slots: &[324, 215, 325, 65],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5191,7 +5334,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5199,8 +5345,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 62],
-        accepted: TokenSet(593),
+        slots: &[324, 215, 325, 62],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5220,7 +5366,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5228,8 +5377,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 62, 324],
-        accepted: TokenSet(594),
+        slots: &[315, 62, 325],
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5249,7 +5398,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5257,8 +5409,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 147, 215, 325, 62, 326],
-        accepted: TokenSet(597),
+        slots: &[315, 147, 215, 326, 62, 327],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5267,7 +5419,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -5285,7 +5437,10 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5293,8 +5448,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 65],
-        accepted: TokenSet(599),
+        slots: &[315, 316, 147, 326, 328, 65],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5302,20 +5457,28 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("scale", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5323,8 +5486,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 62],
-        accepted: TokenSet(600),
+        slots: &[315, 316, 147, 326, 328, 62],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5333,20 +5496,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5354,8 +5525,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 215, 147, 325, 62, 327],
-        accepted: TokenSet(600),
+        slots: &[315, 215, 147, 326, 62, 328],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5364,20 +5535,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {
@@ -5385,8 +5564,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 328, 329],
-        accepted: TokenSet(602),
+        slots: &[149, 329, 330],
+        accepted: TokenSet(603),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5413,8 +5592,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 330, 329, 331],
-        accepted: TokenSet(604),
+        slots: &[149, 331, 330, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5437,7 +5616,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(605)),
+                    Cond::Holds(1, TokenSet(606)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5453,8 +5632,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5477,8 +5656,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5502,8 +5681,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5525,8 +5704,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
         complete: true,
         ptxas: false,
-        slots: &[334, 335, 276, 336, 337],
-        accepted: TokenSet(611),
+        slots: &[335, 336, 276, 337, 338],
+        accepted: TokenSet(612),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(614)),
+                    Cond::Holds(0, TokenSet(615)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -65,8 +65,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[338, 278, 276, 339, 337],
-        accepted: TokenSet(616),
+        slots: &[339, 278, 276, 340, 338],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -103,8 +103,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[340, 278, 276, 339, 337],
-        accepted: TokenSet(618),
+        slots: &[341, 278, 276, 340, 338],
+        accepted: TokenSet(619),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -113,8 +113,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -140,8 +140,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[338, 276, 38, 337],
-        accepted: TokenSet(619),
+        slots: &[339, 276, 38, 338],
+        accepted: TokenSet(620),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -178,8 +178,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: true,
-        slots: &[341, 278, 276, 38, 337],
-        accepted: TokenSet(620),
+        slots: &[342, 278, 276, 38, 338],
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -191,8 +191,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -218,8 +218,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 338, 343, 337],
-        accepted: TokenSet(623),
+        slots: &[343, 339, 344, 338],
+        accepted: TokenSet(624),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -244,24 +244,31 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(147)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(230)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(232)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(32)),
+                    Cond::Holds(0, TokenSet(122)),
                     Cond::Not(&Cond::Holds(2, TokenSet(27))),
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(28)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(495))),
+                ),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -287,8 +294,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 338, 344, 337],
-        accepted: TokenSet(625),
+        slots: &[343, 339, 345, 338],
+        accepted: TokenSet(626),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -312,15 +319,26 @@ pub(crate) static FORMS: [Form; 8] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(2, TokenSet(36))),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(146)),
+                    Cond::Holds(0, TokenSet(627)),
+                    Cond::Holds(2, TokenSet(27)),
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(147)),
                     Cond::Holds(2, TokenSet(36)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(626)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(628)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -349,8 +367,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".query.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[345, 38],
-        accepted: TokenSet(628),
+        slots: &[346, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

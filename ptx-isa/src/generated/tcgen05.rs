@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 282, 38],
-        accepted: TokenSet(629),
+        slots: &[347, 46, 47, 283, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -56,8 +56,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 38],
-        accepted: TokenSet(630),
+        slots: &[347, 46, 47, 38],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -96,8 +96,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47],
-        accepted: TokenSet(631),
+        slots: &[347, 46, 47],
+        accepted: TokenSet(633),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -129,16 +129,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 349, 38],
-        accepted: TokenSet(635),
+        slots: &[46, 47, 348, 349, 350, 38],
+        accepted: TokenSet(637),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
@@ -156,107 +159,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -280,16 +283,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 349, 38],
-        accepted: TokenSet(645),
+        slots: &[46, 47, 351, 349, 350, 38],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX)
                 .access(Access::Read),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
@@ -308,42 +314,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -367,18 +373,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
-        accepted: TokenSet(647),
+        slots: &[46, 47, 352, 349, 353, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
@@ -393,37 +404,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -447,18 +458,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 354, 349, 353, 141, 139, 65],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
@@ -474,37 +490,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -528,18 +544,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 78],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 352, 349, 353, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
@@ -554,37 +575,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -608,18 +629,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 78],
-        accepted: TokenSet(650),
+        slots: &[46, 47, 354, 349, 353, 78],
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
@@ -635,37 +661,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -689,16 +715,18 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 354, 38],
-        accepted: TokenSet(652),
+        slots: &[46, 47, 348, 349, 355, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Write),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -716,107 +744,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -840,17 +868,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 354, 38],
-        accepted: TokenSet(653),
+        slots: &[46, 47, 351, 349, 355, 38],
+        accepted: TokenSet(655),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Write),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -868,42 +898,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -928,7 +958,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -960,12 +990,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[346, 355, 356, 357, 358],
-        accepted: TokenSet(656),
-        ignored: TokenSet(395),
+        slots: &[347, 356, 357, 358, 359],
+        accepted: TokenSet(658),
+        ignored: TokenSet(396),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::LAX)
                 .access(Access::Write),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -982,20 +1013,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(657)),
-                    Cond::Holds(2, TokenSet(658)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
                     Cond::Holds(1, TokenSet(659)),
                     Cond::Holds(2, TokenSet(660)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(661))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, TokenSet(661)),
+                    Cond::Holds(2, TokenSet(662)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(663))),
                 ptxas: false,
             },
             Rule {
@@ -1036,11 +1067,12 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[346, 359],
-        accepted: TokenSet(663),
+        slots: &[347, 360],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
+            .mark(Marks::LAX)
             .access(Access::Update)],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1068,29 +1100,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 361],
-        accepted: TokenSet(666),
+        slots: &[347, 361, 362],
+        accepted: TokenSet(668),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1102,7 +1135,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1160,8 +1193,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 362, 361],
-        accepted: TokenSet(670),
+        slots: &[347, 361, 363, 362],
+        accepted: TokenSet(672),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1169,20 +1202,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1192,13 +1227,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1256,21 +1291,21 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(674),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1285,27 +1320,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(675))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1324,7 +1359,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1332,9 +1367,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1342,7 +1377,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1377,8 +1412,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(674),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1386,12 +1421,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1406,27 +1442,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(675))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1445,7 +1481,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1453,9 +1489,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1463,7 +1499,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(675)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1498,29 +1534,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 361],
-        accepted: TokenSet(678),
+        slots: &[347, 366, 362],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1580,8 +1617,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 362, 361],
-        accepted: TokenSet(679),
+        slots: &[347, 366, 363, 362],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1589,20 +1626,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(667)), 4),
-                    (Cond::Holds(0, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1612,7 +1651,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -1666,32 +1705,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 361],
-        accepted: TokenSet(681),
+        slots: &[367, 347, 361, 362],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1703,7 +1743,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1761,8 +1801,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 362, 361],
-        accepted: TokenSet(682),
+        slots: &[367, 347, 361, 363, 362],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1770,23 +1810,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1796,13 +1838,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1860,24 +1902,24 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(683),
+        slots: &[367, 347, 364, 206, 365, 362],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1892,27 +1934,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(675))]),
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1931,14 +1973,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(2, TokenSet(356)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1946,9 +1988,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1956,7 +1998,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1991,8 +2033,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(683),
+        slots: &[367, 347, 364, 206, 365, 362],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2000,15 +2042,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -2023,27 +2066,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(675))]),
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2062,14 +2105,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
+                    Cond::Holds(2, TokenSet(356)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2077,9 +2120,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2087,7 +2130,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(675)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2122,32 +2165,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 365, 361],
-        accepted: TokenSet(684),
+        slots: &[367, 347, 366, 362],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2176,6 +2220,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2207,8 +2258,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 365, 362, 361],
-        accepted: TokenSet(685),
+        slots: &[367, 347, 366, 363, 362],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2216,23 +2267,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(667)), 4),
-                    (Cond::Holds(1, TokenSet(668)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2242,7 +2295,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(671))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -2265,6 +2318,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2296,8 +2356,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(687),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2356,8 +2416,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(687),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2365,6 +2425,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2416,8 +2477,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2485,8 +2546,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2494,6 +2555,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2554,8 +2616,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(689),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2617,8 +2679,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(689),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2626,6 +2688,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2680,8 +2743,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2752,8 +2815,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2761,6 +2824,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2878,13 +2942,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[346, 370, 183, 10, 41],
-        accepted: TokenSet(692),
+        slots: &[347, 371, 183, 10, 41],
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(696),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,29 +67,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -106,35 +120,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(617)),
+                    Cond::Holds(0, TokenSet(618)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(700)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -156,6 +170,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -173,13 +194,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(704),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -195,12 +217,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -208,11 +230,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -224,29 +246,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -263,28 +299,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(617)),
+                    Cond::Holds(0, TokenSet(618)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(700)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -305,6 +341,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -327,8 +370,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(696),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -350,12 +393,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -363,11 +406,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -379,29 +422,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -411,14 +468,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -440,6 +497,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -454,13 +518,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(704),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -476,12 +541,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -489,11 +554,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -505,29 +570,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -537,7 +616,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -558,6 +637,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -577,8 +663,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(696),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -600,12 +686,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -617,11 +703,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -633,29 +719,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -665,14 +765,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -694,6 +794,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -708,13 +819,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(704),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -730,12 +842,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -747,11 +859,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -763,29 +875,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -795,7 +921,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -816,6 +942,17 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -835,8 +972,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(696),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -858,46 +995,50 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -909,29 +1050,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -941,14 +1096,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -970,6 +1125,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -984,13 +1150,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(704),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1006,46 +1173,50 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(697)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(699)), 1),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1057,29 +1228,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(701)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
-                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(701)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(705)),
                     Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -1089,7 +1274,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1112,6 +1297,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
@@ -1129,8 +1325,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 376, 109, 113, 65],
-        accepted: TokenSet(707),
+        slots: &[376, 377, 109, 113, 65],
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1150,9 +1346,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(613)), 4),
-                    (Cond::Holds(1, TokenSet(697)), 4),
-                    (Cond::Holds(1, TokenSet(698)), 4),
+                    (Cond::Holds(1, TokenSet(614)), 4),
+                    (Cond::Holds(1, TokenSet(699)), 4),
+                    (Cond::Holds(1, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1172,7 +1368,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(708)),
+                    Cond::Holds(1, TokenSet(711)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1194,6 +1390,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(712)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(703)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -1208,12 +1418,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(710),
+        slots: &[378, 38],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[
             Rule {
@@ -1222,21 +1434,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(715)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(716)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1252,12 +1464,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(715),
+        slots: &[379, 38],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
@@ -1273,8 +1487,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(715),
+        slots: &[379, 38],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1294,8 +1508,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(717),
+        slots: &[380, 38],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1318,8 +1532,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[380],
-        accepted: TokenSet(719),
+        slots: &[381],
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

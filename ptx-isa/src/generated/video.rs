@@ -15,11 +15,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -41,11 +43,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 382],
-        accepted: TokenSet(721),
+        slots: &[382, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(0))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -68,13 +72,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -97,11 +102,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -123,11 +130,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 382],
-        accepted: TokenSet(721),
+        slots: &[382, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -150,13 +159,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -179,11 +189,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -205,11 +217,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 382],
-        accepted: TokenSet(721),
+        slots: &[382, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -232,13 +246,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -261,11 +276,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -287,11 +304,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 382],
-        accepted: TokenSet(721),
+        slots: &[382, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -314,13 +333,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -343,11 +363,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -369,11 +391,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 382],
-        accepted: TokenSet(721),
+        slots: &[382, 170, 171, 133, 383],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -396,13 +420,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -425,11 +450,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169],
-        accepted: TokenSet(722),
+        slots: &[382, 170, 89, 133, 169],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -451,11 +478,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169, 382],
-        accepted: TokenSet(723),
+        slots: &[382, 170, 89, 133, 169, 383],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -478,13 +507,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169],
-        accepted: TokenSet(722),
+        slots: &[382, 170, 89, 133, 169],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -507,11 +537,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169],
-        accepted: TokenSet(722),
+        slots: &[382, 170, 89, 133, 169],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -533,11 +565,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169, 382],
-        accepted: TokenSet(723),
+        slots: &[382, 170, 89, 133, 169, 383],
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -560,13 +594,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 89, 133, 169],
-        accepted: TokenSet(722),
+        slots: &[382, 170, 89, 133, 169],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -589,11 +624,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[382, 170, 171, 133, 384],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES)
@@ -636,11 +673,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 384, 133, 383],
-        accepted: TokenSet(727),
+        slots: &[382, 170, 171, 385, 133, 384],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -679,11 +718,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385],
-        accepted: TokenSet(729),
+        slots: &[170, 171, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -705,11 +746,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385, 382],
-        accepted: TokenSet(730),
+        slots: &[170, 171, 386, 383],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -732,13 +775,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385],
-        accepted: TokenSet(729),
+        slots: &[170, 171, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES),
+                .mark(Marks::LANES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -761,13 +805,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -794,13 +839,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -827,13 +873,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -860,13 +907,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -893,13 +941,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -926,13 +975,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -959,13 +1009,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -992,13 +1043,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1025,13 +1077,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1058,13 +1111,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1091,13 +1145,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1124,13 +1179,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1157,13 +1213,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385],
-        accepted: TokenSet(729),
+        slots: &[170, 171, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1190,13 +1247,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385, 19],
-        accepted: TokenSet(732),
+        slots: &[170, 171, 386, 19],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES),
+                .mark(Marks::HALVES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1223,13 +1281,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1256,13 +1315,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1289,13 +1349,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1322,13 +1383,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1355,13 +1417,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1388,13 +1451,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1421,13 +1485,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1454,13 +1519,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1487,13 +1553,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1520,13 +1587,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1553,13 +1621,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 133],
-        accepted: TokenSet(720),
+        slots: &[382, 170, 171, 133],
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1586,13 +1655,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[381, 170, 171, 19],
-        accepted: TokenSet(731),
+        slots: &[382, 170, 171, 19],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1619,13 +1689,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385],
-        accepted: TokenSet(729),
+        slots: &[170, 171, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1652,13 +1723,14 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 385, 19],
-        accepted: TokenSet(732),
+        slots: &[170, 171, 386, 19],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES),
+                .mark(Marks::BYTES)
+                .mark(Marks::CONSTANT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[386, 91],
-        accepted: TokenSet(734),
+        slots: &[387, 91],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -47,8 +47,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[387, 38],
-        accepted: TokenSet(736),
+        slots: &[388, 38],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -83,8 +83,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 386, 91],
-        accepted: TokenSet(737),
+        slots: &[46, 387, 91],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -92,7 +92,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -111,15 +111,16 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 387, 38],
-        accepted: TokenSet(738),
+        slots: &[46, 388, 38],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -138,15 +139,16 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 38],
-        accepted: TokenSet(740),
+        slots: &[389, 46, 38],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -165,8 +167,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 41],
-        accepted: TokenSet(741),
+        slots: &[389, 46, 41],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -174,7 +176,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -193,8 +195,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 38],
-        accepted: TokenSet(743),
+        slots: &[390, 46, 38],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -205,7 +207,8 @@ pub(crate) static FORMS: [Form; 13] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -224,8 +227,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b64 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 41],
-        accepted: TokenSet(744),
+        slots: &[390, 46, 41],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -237,7 +240,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
@@ -278,13 +281,13 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(745),
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -304,12 +307,13 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -329,13 +333,13 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(747),
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -369,7 +373,7 @@ pub(crate) static FORMS: [Form; 13] = [
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("membermask", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),

@@ -15,14 +15,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -31,6 +33,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -68,22 +71,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(749),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -120,14 +127,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -136,6 +145,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -173,22 +183,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -225,14 +239,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -241,6 +257,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -276,22 +293,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -327,14 +348,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(754),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -343,6 +366,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -378,22 +402,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(754),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -429,14 +457,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -445,6 +475,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -455,8 +486,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -490,22 +521,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -516,8 +551,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -551,14 +586,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(759),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -567,6 +604,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -600,22 +638,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(759),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -649,14 +691,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(760),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -665,10 +709,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -706,26 +754,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(760),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -762,14 +817,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(761),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -778,10 +835,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -819,26 +880,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(761),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -875,14 +943,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(762),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -891,10 +961,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -930,26 +1004,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(762),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -985,14 +1066,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1001,10 +1084,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1040,26 +1127,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1095,14 +1189,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(766),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1111,10 +1207,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1125,8 +1225,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1160,26 +1260,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(766),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1190,8 +1297,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1226,7 +1333,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1253,7 +1360,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1280,7 +1387,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

@@ -15,75 +15,86 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 402, 403, 404],
-        accepted: TokenSet(770),
+        slots: &[46, 47, 402, 403, 404, 405],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -103,8 +114,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 405, 403, 240],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 402, 406, 404, 240],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -112,6 +123,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -124,6 +136,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -146,8 +165,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 406, 403, 135],
-        accepted: TokenSet(776),
+        slots: &[46, 47, 402, 407, 404, 135],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -155,6 +174,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -167,6 +187,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -189,8 +216,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 407, 403, 408],
-        accepted: TokenSet(778),
+        slots: &[46, 47, 193, 408, 404, 409],
+        accepted: TokenSet(782),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -198,6 +225,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -210,6 +238,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -232,8 +267,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 409, 403, 222],
-        accepted: TokenSet(779),
+        slots: &[46, 47, 193, 410, 404, 222],
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -241,6 +276,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -253,6 +289,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -275,75 +318,86 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 402, 403, 410],
-        accepted: TokenSet(770),
+        slots: &[46, 47, 402, 403, 404, 411],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(756))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -361,8 +415,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 405, 403, 240],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 402, 406, 404, 240],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -370,6 +424,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -382,6 +437,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -402,8 +464,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 406, 403, 135],
-        accepted: TokenSet(776),
+        slots: &[46, 47, 402, 407, 404, 135],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -411,6 +473,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -423,6 +486,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -443,8 +513,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 407, 403, 411],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 194, 408, 404, 412],
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -452,6 +522,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -464,6 +535,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -484,8 +562,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 409, 403, 222],
-        accepted: TokenSet(781),
+        slots: &[46, 47, 194, 410, 404, 222],
+        accepted: TokenSet(785),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -493,6 +571,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -505,6 +584,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -525,89 +611,100 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 412, 403, 413],
-        accepted: TokenSet(784),
+        slots: &[46, 47, 402, 413, 404, 414],
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -625,8 +722,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 412, 403, 414],
-        accepted: TokenSet(784),
+        slots: &[46, 47, 402, 413, 404, 415],
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -634,7 +731,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -651,62 +749,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(771)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(199))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -724,31 +822,35 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 190, 191, 215],
-        accepted: TokenSet(786),
+        slots: &[46, 47, 188, 189, 403, 190, 191, 215],
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(110)), 4),
-                    (Cond::Holds(5, TokenSet(119)), 8),
+                    (Cond::Holds(5, TokenSet(111)), 4),
+                    (Cond::Holds(5, TokenSet(120)), 8),
                 ]))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(110)), 4),
-                    (Cond::Holds(6, TokenSet(119)), 8),
-                ])),
+                    (Cond::Holds(6, TokenSet(111)), 4),
+                    (Cond::Holds(6, TokenSet(120)), 8),
+                ]))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
@@ -759,17 +861,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -789,33 +891,37 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 118, 395, 396, 118, 215],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 188, 189, 403, 118, 396, 397, 118, 215],
+        accepted: TokenSet(791),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                 ),
                 ptxas: false,
@@ -830,17 +936,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -860,23 +966,27 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 65, 61, 61, 65],
-        accepted: TokenSet(788),
+        slots: &[46, 47, 188, 189, 403, 65, 61, 61, 65],
+        accepted: TokenSet(792),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -887,17 +997,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(771))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(772))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -917,23 +1027,27 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 405, 65, 240, 240, 65],
-        accepted: TokenSet(789),
+        slots: &[46, 47, 188, 189, 406, 65, 240, 240, 65],
+        accepted: TokenSet(793),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(8)),
+                .length(Length::Fixed(8))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -954,8 +1068,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 406, 136, 135, 135, 135, 135],
-        accepted: TokenSet(790),
+        slots: &[46, 47, 188, 189, 407, 136, 135, 135, 135, 135],
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -993,33 +1107,37 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 194, 407, 118, 408, 411, 118, 215],
-        accepted: TokenSet(791),
+        slots: &[46, 47, 193, 194, 408, 118, 409, 412, 118, 215],
+        accepted: TokenSet(795),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(792)), Cond::Holds(7, TokenSet(792))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(793)), Cond::Holds(7, TokenSet(793))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(796)), Cond::Holds(7, TokenSet(796))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(797)), Cond::Holds(7, TokenSet(797))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1044,25 +1162,29 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[415, 88, 46, 47, 193, 194, 409, 118, 222, 222, 118],
-        accepted: TokenSet(794),
+        slots: &[416, 88, 46, 47, 193, 194, 410, 118, 222, 222, 118],
+        accepted: TokenSet(798),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1071,7 +1193,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(387)),
+                    Cond::Holds(0, TokenSet(388)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

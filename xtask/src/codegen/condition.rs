@@ -34,6 +34,7 @@ pub(crate) enum Test {
     Pair,
     Unified,
     Partial,
+    Float,
     Vec(u16),
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn test_text(test: Test) -> String {
         Test::Var => "OperandTest::Variable".into(),
         Test::Sreg => "OperandTest::SpecialRegister".into(),
         Test::Func => "OperandTest::Function".into(),
+        Test::Float => "OperandTest::Floating".into(),
         Test::Neg => "OperandTest::Negated".into(),
         Test::Not => "OperandTest::Inverted".into(),
         Test::Absent | Test::Present | Test::Sink | Test::Pair | Test::Unified | Test::Partial => {
@@ -138,6 +140,7 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "pair" => Test::Pair,
         "unified" => Test::Unified,
         "partial" => Test::Partial,
+        "float" => Test::Float,
         "vec" => Test::Vec(c.number("a number of elements")?),
         _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified or vec N before this"),
     };

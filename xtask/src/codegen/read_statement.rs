@@ -39,7 +39,9 @@ const MARKS: &[&str] = &[
     "bytes",
     "indexed",
     "lax",
-    "handle",
+    "exact",
+    "plain",
+    "constant",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
@@ -52,6 +54,7 @@ const RULE_WORDS: &[&str] = &[
     "table",
     "same",
     "at-most-one",
+    "limit",
     "default",
     "ptxas",
 ];
@@ -134,6 +137,11 @@ pub(crate) fn statement(c: &mut Cursor, body: &mut Body) -> Result<()> {
                 Some(mark) => rule(RuleKind::AtMostOne(names, mark)),
                 None => return c.expected("operands and a mark"),
             }
+        }
+        "limit" => {
+            let low = c.word("an operand")?;
+            let high = c.word("an operand")?;
+            rule(RuleKind::Limit(low, high));
         }
         "same" => {
             let slot = c.word("a slot")?;
@@ -284,7 +292,7 @@ fn operand_def(c: &mut Cursor) -> Result<OperandDef> {
     Ok(def)
 }
 
-/// `0..15`, `24..256 step 8` or one value.
+/// `0..15`, `24..256 step 8`, `1..16 pow2` or one value.
 fn range(c: &mut Cursor) -> Result<(i64, i64, i64)> {
     let mut ahead = c.clone();
     let word = ahead.word("a range such as 0..15")?;
@@ -295,6 +303,8 @@ fn range(c: &mut Cursor) -> Result<(i64, i64, i64)> {
     *c = ahead;
     let step = if c.eat_word("step") {
         c.number("a step")?
+    } else if c.eat_word("pow2") {
+        0
     } else {
         1
     };
