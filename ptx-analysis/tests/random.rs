@@ -1,5 +1,7 @@
 //! Random functions against brute force: slow, and written from the definitions.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,10 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze, callgraph, cfg, check, explain, fmt, parse, requires, retarget, roundtrip, stats, tokens};
+use crate::commands::{
+    analyze, callgraph, cfg, check, explain, fmt, parse, requires, retarget, roundtrip, stats,
+    tokens,
+};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\

@@ -108,7 +108,9 @@ fn memory_text(form: &Form, operand: &Operand) -> String {
 }
 
 fn slot_name(form: &Form, slot: u8) -> String {
-    let slot = form.slot(slot.into()).expect("a slot");
+    let Some(slot) = form.slot(slot.into()) else {
+        return String::new();
+    };
     match slot.default() {
         Some(word) => format!("{}={}", slot.name(), word.text()),
         None => slot.name().into(),
