@@ -1,6 +1,10 @@
 //! Random functions against brute force: slow, and written from the definitions.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 mod common;
 

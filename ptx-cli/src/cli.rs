@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, fmt, parse, requires, retarget, roundtrip, stats,
-    tokens,
+    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
+    stats, tokens,
 };
 use crate::output::Status;
 
@@ -40,6 +40,7 @@ enum Command {
     Analyze(analyze::Args),
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
+    Grep(grep::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -57,6 +58,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Analyze(args) => analyze::run(&args),
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
+        Command::Grep(args) => grep::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

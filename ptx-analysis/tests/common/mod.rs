@@ -1,6 +1,5 @@
 //! Random small functions as text, with what each instruction does, known from how it was made.
 
-
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use std::fmt::Write as _;

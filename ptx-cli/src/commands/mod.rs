@@ -6,6 +6,7 @@ pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod grep;
 pub(crate) mod parse;
 pub(crate) mod requires;
 pub(crate) mod retarget;

@@ -121,7 +121,9 @@ impl FormFacts {
             facts.add_effect(selection, effect);
         }
         // What does not say otherwise is weak.
-        if facts.order.is_none() && facts.proxy.is_none() && !facts.accesses.is_empty() {
+        let atomic = facts.accesses.iter().any(|a| a.access == Access::Atomic);
+        let plain = !atomic && facts.proxy.is_none() && !facts.accesses.is_empty();
+        if facts.order.is_none() && plain {
             facts.order = Some(Modifier::Weak);
         }
         facts
