@@ -19,19 +19,17 @@ fn spelling(module: &Module, body: &Body, register: Register) -> String {
 
 /// The name of every variable as a JSON string.
 pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec<u8>> {
-    let mut seen: HashMap<String, u32> = HashMap::new();
-    // Only where there are inner scopes can two registers have one name.
-    let unique = body.inner_scopes.is_empty();
-    let spellings = body.registers.values().map(|&register| {
-        let mut name = spelling(module, body, register);
-        if !unique {
-            let count = seen.entry(name.clone()).or_insert(0);
-            *count += 1;
-            if *count > 1 {
-                name = format!("{name}#{count}");
-            }
-        }
-        name
+    let registers = body.registers.values();
+    let plain: Vec<String> = registers.map(|&r| spelling(module, body, r)).collect();
+    let mut seen: HashMap<&str, u32> = HashMap::with_capacity(plain.len());
+    let numbered = |name: &String, count: u32| match count {
+        1 => name.clone(),
+        _ => format!("{name}#{count}"),
+    };
+    let spellings = plain.iter().map(|name| {
+        let count = seen.entry(name).or_insert(0);
+        *count += 1;
+        numbered(name, *count)
     });
     let spellings: Vec<String> = spellings.collect();
     let name = |variable: u32| {
