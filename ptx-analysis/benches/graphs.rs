@@ -1,4 +1,5 @@
 //! Time of each structure on shapes that break quadratic algorithms. Doubling the size should double the time.
+#![allow(clippy::unwrap_used)]
 
 use divan::{Bencher, black_box};
 use ptx_analysis::graph::{

@@ -7,4 +7,5 @@ extern crate alloc;
 extern crate std;
 
 pub mod dataflow;
+pub mod fold;
 pub mod graph;

@@ -1,4 +1,5 @@
 //! The solver against naive iteration and against the meet over all paths; the sets against `BTreeSet`.
+#![allow(clippy::unwrap_used)]
 
 mod brute;
 

@@ -1,4 +1,5 @@
 //! Every structure of `graph` against its definition, on thousands of random graphs.
+#![allow(clippy::unwrap_used)]
 
 mod brute;
 

@@ -1,5 +1,5 @@
 //! The definitions, spelled out: slow and obviously right.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use ptx_analysis::graph::{Digraph, Graph};
 
