@@ -2,9 +2,10 @@
 
 use super::float::finish;
 use super::integer::Int;
-use super::soft::{Format, Number, Rounding, Size, round};
+use super::soft::{Format, Number, Rounding};
 use super::words::{FTZ, SAT, Words};
 use super::{Folded, mask};
+use ptx_isa::ScalarType;
 
 pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
     words.flags_within(FTZ | SAT)?;
@@ -18,6 +19,11 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
         None => None,
     };
     let a = a & mask(from.bits());
+    // It is single precision alone that is flushed.
+    let flushed = |ty: ScalarType| words.has(FTZ) && ty == ScalarType::F32;
+    let finish =
+        |format, number, rounding| finish(format, number, rounding, flushed(to), words.has(SAT));
+    let decode = |format: Format| format.decode(if flushed(from) { format.flush(a) } else { a });
     let bits = match (
         Int::of(to),
         Int::of(from),
@@ -34,43 +40,29 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
             }) as u128
         }
         (_, Some(from), Some(to), _, Some((rounding, false))) => {
-            finish(words, to, Number::integer(from.value(a)), rounding)?
+            finish(to, Number::integer(from.value(a)), rounding)?
         }
+        // What does not fit is clamped, with or without `.sat`.
         (Some(to), _, _, Some(from), Some((rounding, true))) => {
-            let a = if words.has(FTZ) { from.flush(a) } else { a };
-            let number = from.decode(a)?;
-            let Size::Finite(mantissa, exponent) = number.size else {
-                return None;
-            };
-            // Far too large: the manual clamps, and it is checked below that it fits.
-            if exponent > 64 {
-                return None;
-            }
-            let magnitude = round(mantissa, -exponent, number.negative, rounding) as i128;
-            let value = if number.negative {
-                -magnitude
-            } else {
-                magnitude
-            };
-            // Out of range: refused.
-            if value != to.clamp(value) {
-                return None;
-            }
-            value as u128
+            to.clamp(decode(from)?.to_integer(rounding).saturate()) as u128
         }
-        (_, _, Some(to), Some(from), rounding) => {
-            let a = if words.has(FTZ) { from.flush(a) } else { a };
-            let number = from.decode(a)?;
-            match rounding {
-                Some((rounding, true)) => finish(words, to, number.to_integer(rounding), rounding)?,
-                Some((rounding, false)) => finish(words, to, number, rounding)?,
-                // Widening, or the same format: exact in any direction; refused if not.
-                None => {
-                    let (down, up) = (Rounding::Down, Rounding::Up);
-                    let bits = finish(words, to, number, down)?;
-                    (bits == finish(words, to, number, up)?).then_some(bits)?
-                }
-            }
+        (_, _, Some(to), Some(from), Some((rounding, integral))) => {
+            let number = decode(from)?;
+            finish(
+                to,
+                if integral {
+                    number.to_integer(rounding)
+                } else {
+                    number
+                },
+                rounding,
+            )?
+        }
+        // Widening, or the same format: exact, so that every direction gives the same.
+        (_, _, Some(to), Some(from), None) => {
+            let down = finish(to, decode(from)?, Rounding::Down)?;
+            let up = finish(to, decode(from)?, Rounding::Up)?;
+            (down == up).then_some(down)?
         }
         _ => return None,
     };

@@ -47,7 +47,8 @@ fn test(words: &Words, format: Format, a: u128) -> Option<bool> {
         Modifier::Infinite => infinite,
         Modifier::Number => !nan,
         Modifier::Notanumber => nan,
-        Modifier::Normal => !nan && !infinite && magnitude != 0 && !format.is_subnormal(a),
+        // Zero counts as normal.
+        Modifier::Normal => !nan && !infinite && !format.is_subnormal(a),
         Modifier::Subnormal => format.is_subnormal(a),
         _ => return None,
     })
@@ -130,25 +131,26 @@ fn rounded(opcode: Opcode, words: &Words, format: Format, lane: [u128; 3]) -> Op
         Opcode::Sqrt => number(0)?.sqrt()?,
         _ => return None,
     };
-    finish(words, format, exact, rounding)
+    finish(format, exact, rounding, words.has(FTZ), words.has(SAT))
 }
 
 /// Rounds, flushes and saturates.
 pub(super) fn finish(
-    words: &Words,
     format: Format,
     exact: Number,
     rounding: Rounding,
+    ftz: bool,
+    sat: bool,
 ) -> Option<u128> {
     let mut bits = format.encode(exact, rounding);
-    if words.has(FTZ) && format.is_tiny(exact) {
+    if ftz && format.is_tiny(exact) {
         // Whether a number that is rounded up to the least normal one counts as subnormal is left open.
         if !format.is_subnormal(bits) && bits & (format.sign() - 1) != 0 {
             return None;
         }
         bits &= format.sign();
     }
-    if words.has(SAT) {
+    if sat {
         let one = format.encode(
             Number {
                 negative: false,

@@ -276,7 +276,7 @@ impl Number {
             (Size::Finite(a, x), Size::Finite(b, y)) => {
                 let up = a.leading_zeros() - 1;
                 let a = a << up;
-                let quotient = a / b | u128::from(a % b != 0);
+                let quotient = (a / b) | u128::from(a % b != 0);
                 Some(Self::finite(negative, quotient, x - up as i32 - y))
             }
         }
@@ -309,6 +309,19 @@ impl Number {
             }
             _ => self,
         }
+    }
+
+    /// The value of an integer, or the outermost of its sign where it is too large to be of use.
+    pub(super) fn saturate(self) -> i128 {
+        let magnitude = match self.size {
+            Size::Finite(m, e) if e <= 0 => m.checked_shr(e.unsigned_abs()).unwrap_or(0),
+            Size::Finite(m, e) if m == 0 || e.unsigned_abs() < m.leading_zeros() => {
+                m << e.unsigned_abs().min(127)
+            }
+            _ => u128::MAX,
+        };
+        let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
+        if self.negative { -magnitude } else { magnitude }
     }
 
     /// Order by value; both zeros are equal.
