@@ -9,6 +9,7 @@ extern crate std;
 pub mod calls;
 pub mod cfg;
 pub mod dataflow;
+pub mod fold;
 pub mod function;
 pub mod graph;
 pub mod liveness;
