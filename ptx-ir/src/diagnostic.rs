@@ -38,6 +38,7 @@ macro_rules! codes {
         /// | 04xx | constant expressions |
         /// | 05xx | instructions |
         /// | 06xx | declarations, functions, calls |
+        /// | 07xx | what is legal and of no use |
         /// | 09xx | limits |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
@@ -49,6 +50,13 @@ macro_rules! codes {
         impl Code {
             /// Every code, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// Its name in one word, as in `UnknownOpcode`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
 
             /// One line that says what is wrong, without particulars.
             pub const fn title(self) -> &'static str {
@@ -147,6 +155,10 @@ codes! {
     DebugInfo = 625, "debug information that does not fit";
     PragmaPlace = 626, "a pragma out of its place";
     UnknownPragma = 627, "a pragma that PTX does not know";
+
+    UnusedRegister = 701, "a register that nothing mentions";
+    UnusedLabel = 702, "a label that nothing mentions";
+    UnusedFunction = 703, "a function that nothing can call";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";

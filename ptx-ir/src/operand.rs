@@ -266,6 +266,11 @@ impl OperandPool {
         &self.operands
     }
 
+    /// Every address expression in the pool.
+    pub fn addresses(&self) -> &[Address] {
+        self.addresses.as_slice()
+    }
+
     /// Adds operands and gives their range.
     #[inline]
     pub fn extend(&mut self, operands: &[Operand]) -> OperandRange {

@@ -99,8 +99,7 @@ impl<'a> Judge<'a, '_> {
                     marked.count() <= 1
                 }
                 RuleKind::Limit(low, high) => match (self.constant(low), self.constant(high)) {
-                    // They are read as numbers of 32 bits.
-                    (Some(low), Some(high)) => low as u32 <= high as u32,
+                    (Some(low), Some(high)) => low as u64 <= high as u64,
                     _ => true,
                 },
                 _ => true,

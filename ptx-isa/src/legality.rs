@@ -62,7 +62,7 @@ impl<'a> Selection<'a> {
     pub fn without_effect(&self) -> impl Iterator<Item = usize> {
         let fixed = self.instruction.words().len();
         let rest = 0..self.assignment.len();
-        rest.filter(|&i| self.assignment.slot_of(i).is_none())
+        rest.filter(|&i| self.assignment.is_idle(i))
             .map(move |i| fixed + i)
     }
 

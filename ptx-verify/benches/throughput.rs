@@ -44,3 +44,22 @@ fn verify(bencher: Bencher<'_, '_>, name: &str) {
         .counter(BytesCount::new(module.source().len()))
         .bench_local(|| ptx_verify::verify(&module, &Default::default()));
 }
+
+/// Checking again after the body of one function changed.
+#[divan::bench(args = names())]
+fn update(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let mut checked = ptx_verify::Checked::new(&module, Default::default());
+    let bodies: Vec<_> = module.definitions().map(|(id, ..)| id).collect();
+    let middle = bodies[bodies.len() / 2];
+    bencher.bench_local(|| {
+        let functions = &[middle];
+        checked.update(
+            &module,
+            ptx_verify::Changes {
+                functions,
+                symbols: &[],
+            },
+        );
+    });
+}

@@ -16,7 +16,7 @@ enum Direction {
 }
 
 /// What instructions do to the memory they address.
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Effects {
     reads: bool,
     writes: bool,
@@ -37,7 +37,7 @@ impl Effects {
 }
 
 /// The parameters of the function at hand.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(crate) struct Parameters {
     directions: Vec<Option<Direction>>,
 }

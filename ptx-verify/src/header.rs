@@ -1,15 +1,14 @@
 //! The header: whether the version knows the target, and what goes with it. Manual 11.1.
 
 use alloc::format;
-use ptx_ir::{Code, DirectiveStmt, Item, ItemId, Operand, Span};
+use ptx_ir::{Code, DirectiveStmt, Item, ItemId, Module, Operand, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::context::Context;
 use crate::interface::floor;
 
 /// Every directive of a kind at module level.
-fn each(context: &Context<'_>, directive: Directive) -> alloc::vec::Vec<(Span, DirectiveStmt)> {
-    let module = context.module;
+fn each(module: &Module, directive: Directive) -> alloc::vec::Vec<(Span, DirectiveStmt)> {
     let find = |(id, item): (ItemId, Item)| match item {
         Item::Directive(at) => {
             let stmt = *module.directives.get(at)?;
@@ -23,25 +22,26 @@ fn each(context: &Context<'_>, directive: Directive) -> alloc::vec::Vec<(Span, D
 /// Checks `.target` and `.address_size`.
 pub(crate) fn check(context: &mut Context<'_>) {
     let version = context.module.header.version;
-    for (span, stmt) in each(context, Directive::Target) {
+    for (span, stmt) in each(context.module, Directive::Target) {
         target(context, span, stmt, version);
     }
-    if let Some((span, _)) = each(context, Directive::AddressSize).first() {
+    if let Some((span, _)) = each(context.module, Directive::AddressSize).first() {
         floor(context, Directive::AddressSize, *span);
     }
 }
 
 /// Whether each texture goes with a sampler of its own.
-pub(crate) fn independent_textures(context: &Context<'_>) -> bool {
-    let module = context.module;
-    let mut names = each(context, Directive::Target)
-        .into_iter()
-        .flat_map(|(_, stmt)| {
-            let args = module.pool.slice(stmt.args).iter();
-            args.filter_map(|a| name(context, *a))
-                .collect::<alloc::vec::Vec<_>>()
-        });
-    names.any(|n| TargetOption::from_text(n) == Some(TargetOption::TexmodeIndependent))
+pub(crate) fn independent_textures(module: &Module) -> bool {
+    let option = |operand: &Operand| match operand {
+        Operand::Name(id) => TargetOption::from_text(module.name_bytes(*id)),
+        _ => None,
+    };
+    let wanted = Some(TargetOption::TexmodeIndependent);
+    let targets = each(module, Directive::Target);
+    targets.iter().any(|(_, stmt)| {
+        let args = module.pool.slice(stmt.args);
+        args.iter().any(|a| option(a) == wanted)
+    })
 }
 
 fn name<'m>(context: &Context<'m>, operand: Operand) -> Option<&'m [u8]> {

@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::words::Explainer;
 
 /// What is known of a mnemonic before any operand is seen.
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone, Default, Debug)]
 struct Mnemonic {
     /// The opcode; `None` where a word is unknown, which the parser reports.
     opcode: Option<Opcode>,
@@ -39,7 +39,7 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
 }
 
 /// What the table says of a mnemonic with operands of some shape.
-#[derive(Copy, Clone, PartialEq)]
+#[derive(Copy, Clone, PartialEq, Debug)]
 enum Verdict {
     Legal,
     /// Illegal, or legal with a warning: it is asked again for the words.
@@ -47,6 +47,7 @@ enum Verdict {
 }
 
 /// Judges the instructions of a module.
+#[derive(Debug)]
 pub(crate) struct Instructions {
     mnemonics: Vec<Mnemonic>,
     verdicts: ShapeCache<Verdict>,
@@ -70,6 +71,18 @@ impl Instructions {
             types: BodyTypes::new(),
             parameters: Parameters::default(),
         }
+    }
+
+    /// Takes note of mnemonics that came since.
+    pub(crate) fn grow(&mut self, module: &Module) {
+        let known = self.mnemonics.len();
+        let new = module.signatures.ids().skip(known);
+        self.mnemonics.extend(new.map(|id| mnemonic(module, id)));
+    }
+
+    /// Takes note of other declarations of the module.
+    pub(crate) fn rename(&mut self, module: &Module) {
+        self.symbols = SymbolTypes::new(module);
     }
 
     /// Begins a body.

@@ -216,6 +216,15 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
             Some("declare one dimension with all elements".into());
         return;
     }
+    let mut sizes = pool
+        .slice(param.dims)
+        .iter()
+        .filter_map(|d| integer(pool, *d));
+    if let Some(size) = sizes.find(|s| u32::try_from(*s).is_err()) {
+        let message = format!("a parameter has at most 2^32 - 1 elements, not {size}");
+        context.error(Code::Parameter, at, message);
+        return;
+    }
     if !opaque && !ty.is_register_type() {
         let message = format!("`{ty}` is a type of instructions alone, no parameter can have it");
         context.error(Code::VariableType, statement.find(ty.text()), message);

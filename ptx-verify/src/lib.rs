@@ -24,6 +24,7 @@ extern crate alloc;
 mod access;
 mod body;
 mod call;
+mod checked;
 mod context;
 mod debug;
 mod header;
@@ -35,17 +36,19 @@ mod pragma;
 mod redeclaration;
 mod requires;
 mod statement;
+mod unused;
 mod variable;
 mod words;
 
+pub use checked::{Changes, Checked, Proof};
 pub use requires::{Availability, Reason, Requirements, requires};
+pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Item, Module};
 use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
 
-use context::{Context, Need};
-use instruction::Instructions;
+use context::Context;
 use variable::{Scope, Tables};
 
 /// What a module is checked for.
@@ -66,7 +69,7 @@ impl Options {
 }
 
 /// The version and the target that decide.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Environment {
     /// The newest one known in full, for one that is newer.
     version: PtxVersion,
@@ -77,6 +80,16 @@ struct Environment {
 }
 
 impl Environment {
+    /// What the header says, and what is wanted in its place.
+    fn new(module: &Module, options: &Options) -> Self {
+        let version = options.version.or(module.header.version);
+        Self {
+            version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
+            target: options.target.or(module.header.target),
+            independent_textures: header::independent_textures(module),
+        }
+    }
+
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
     fn select<'a>(&self, request: &Request<'a>) -> Result<Selection<'a>, Mismatch> {
         match self.target {
@@ -89,32 +102,7 @@ impl Environment {
 /// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser
 /// could not read is passed over: it was reported.
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
-    examine(module, options, false).0
-}
-
-/// What is wrong with a module, and, if asked for, what it needs outside of its instructions.
-fn examine(module: &Module, options: &Options, needs: bool) -> (Vec<Diagnostic>, Vec<Need>) {
-    let version = options.version.or(module.header.version);
-    let environment = Environment {
-        version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
-        target: options.target.or(module.header.target),
-        independent_textures: false,
-    };
-    let mut context = Context::new(module, environment);
-    context.needs = needs.then(Vec::new);
-    context.environment.independent_textures = header::independent_textures(&context);
-    header::check(&mut context);
-    items(&mut context);
-    redeclaration::check(&mut context);
-    debug::check(&mut context);
-    let mut instructions = Instructions::new(module);
-    for (id, _, of_function) in module.definitions() {
-        instructions.enter(module, id, of_function);
-        body::check(&mut context, &mut instructions, of_function);
-    }
-    let mut found = context.found;
-    found.sort_by_key(|d| d.span.start);
-    (found, context.needs.unwrap_or_default())
+    Checked::new(module, *options).into_diagnostics()
 }
 
 /// Checks the items of the module one by one.

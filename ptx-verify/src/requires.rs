@@ -6,8 +6,9 @@ use ptx_ir::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
 use ptx_isa::{Arch, Modifier, PtxVersion, Request, Target, TargetSet};
 
-use crate::Options;
-use crate::context::Need;
+use crate::context::{Context, Need};
+use crate::instruction::Instructions;
+use crate::{Environment, Options, body, checked};
 
 /// The targets on which something is there, for each version that is known in full.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,8 +140,7 @@ pub fn requires(module: &Module) -> Requirements {
         functions.push((id, own));
     }
     let mut reasons = collector.reasons;
-    let (_, needs) = crate::examine(module, &Options::default(), true);
-    for need in needs {
+    for need in outside_of_instructions(module) {
         let reason = outside(need);
         whole.restrict(&reason.availability);
         match reasons.iter_mut().find(|r| r.what == reason.what) {
@@ -156,6 +156,19 @@ pub fn requires(module: &Module) -> Requirements {
         functions,
         reasons,
     }
+}
+
+/// What the rest of the module needs.
+fn outside_of_instructions(module: &Module) -> Vec<Need> {
+    let mut context = Context::new(module, Environment::new(module, &Options::default()));
+    context.needs = Some(Vec::new());
+    checked::outside(&mut context);
+    let mut instructions = Instructions::new(module);
+    for (id, _, of_function) in module.definitions() {
+        instructions.enter(module, id, of_function);
+        body::check(&mut context, &mut instructions, of_function);
+    }
+    context.needs.unwrap_or_default()
 }
 
 fn outside(need: Need) -> Reason {

@@ -268,8 +268,8 @@ pub(crate) fn alignment(
 
 /// Reports an alignment that is no power of two.
 pub(crate) fn power_of_two(context: &mut Context<'_>, align: i64, at: Span) {
-    if align.count_ones() != 1 || align < 0 {
-        let message = format!("an alignment is a power of two; {align} is none");
+    if align.count_ones() != 1 || u32::try_from(align).is_err() {
+        let message = format!("an alignment is a power of two of 32 bits; {align} is none");
         context.error(Code::Alignment, at, message);
     }
 }

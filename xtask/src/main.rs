@@ -11,6 +11,8 @@ mod conformance;
 #[cfg(feature = "libraries")]
 mod corpus;
 #[cfg(feature = "libraries")]
+mod mutations;
+#[cfg(feature = "libraries")]
 mod ptxas;
 
 use clap::Parser;
@@ -29,6 +31,9 @@ enum Command {
     /// Compare the checker with verdicts of the real assembler on cases made from the table
     #[cfg(feature = "libraries")]
     Conformance(conformance::Args),
+    /// Change one token of valid files and compare the checker with the real assembler
+    #[cfg(feature = "libraries")]
+    Mutations(mutations::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -43,6 +48,8 @@ fn main() -> anyhow::Result<()> {
         Command::Constants(args) => corpus::constants::run(&args),
         #[cfg(feature = "libraries")]
         Command::Conformance(args) => conformance::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

@@ -45,6 +45,15 @@ pub(crate) struct Args {
     /// Exit with status 1 for warnings, too
     #[arg(long)]
     deny_warnings: bool,
+    /// Make warnings of a kind errors: a code, its name such as ignored-modifier, `unused` or `all`
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    deny: Vec<Kind>,
+    /// Leave out warnings of a kind
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    allow: Vec<Kind>,
+    /// Give warnings of a kind that are left out unless asked for: `unused`
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    warn: Vec<Kind>,
     /// Colours in the format human
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
@@ -91,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let painter = Painter::new(args.color.wanted());
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
     let options = Options::new(args.ptx_version, args.target);
-    let check = |source| check(source, &options, args.allow_unknown);
+    let check = |source| check(source, &options, args);
     let result = input::in_order(&inputs, &mut out, &mut status, check, |out, checked| {
         let (e, w) = tally(&checked.diagnostics);
         errors += e;
@@ -125,12 +134,28 @@ struct Checked {
     diagnostics: Vec<Diagnostic>,
 }
 
-fn check(source: Source, options: &Options, allow_unknown: bool) -> Checked {
+fn check(source: Source, options: &Options, args: &Args) -> Checked {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
+    let asked = args.warn.iter().chain(&args.deny);
+    if asked.clone().any(|k| UNUSED.iter().any(|c| k.holds(*c))) {
+        let wanted = |d: &Diagnostic| asked.clone().any(|k| k.holds(d.code));
+        diagnostics.extend(
+            ptx_verify::unused(&parsed.module)
+                .into_iter()
+                .filter(wanted),
+        );
+    }
     diagnostics.sort_by_key(|d| d.span.start);
-    if allow_unknown {
+    let warning = |d: &Diagnostic| d.severity == Severity::Warning;
+    diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
+    let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
+    diagnostics
+        .iter_mut()
+        .filter(denied)
+        .for_each(|d| d.severity = Severity::Error);
+    if args.allow_unknown {
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
@@ -138,6 +163,47 @@ fn check(source: Source, options: &Options, allow_unknown: bool) -> Checked {
         name: source.name,
         bytes: source.bytes,
         diagnostics,
+    }
+}
+
+/// Kinds of warnings.
+#[derive(Copy, Clone, Debug)]
+enum Kind {
+    All,
+    Unused,
+    One(Code),
+}
+
+const UNUSED: [Code; 3] = [
+    Code::UnusedRegister,
+    Code::UnusedLabel,
+    Code::UnusedFunction,
+];
+
+impl Kind {
+    fn holds(self, code: Code) -> bool {
+        match self {
+            Self::All => true,
+            Self::Unused => UNUSED.contains(&code),
+            Self::One(one) => one == code,
+        }
+    }
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
+    let same =
+        |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
+    match text {
+        "all" => Ok(Kind::All),
+        "unused" => Ok(Kind::Unused),
+        text => Code::ALL
+            .iter()
+            .find(same)
+            .map(|c| Kind::One(*c))
+            .ok_or_else(|| {
+                format!("there is no kind {text}; one looks like PTX0516 or ignored-modifier")
+            }),
     }
 }
 

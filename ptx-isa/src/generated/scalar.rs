@@ -794,7 +794,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // .e3m2x4
@@ -807,7 +807,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // .e2m1x4
@@ -820,7 +820,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // .u16x2
