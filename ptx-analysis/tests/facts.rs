@@ -108,11 +108,11 @@ fn check(instruction: &str, wanted: &str) {
     let facts = ModuleFacts::new(module);
     let kernel = module.function("k").expect("the kernel");
     let facts = facts.function(kernel).expect("its body");
-    let insts = facts.body().statements().filter_map(|(_, s)| match s {
+    let mut insts = facts.body().statements().filter_map(|(_, s)| match s {
         Statement::Inst(inst) => Some(facts.inst(inst)),
         _ => None,
     });
-    let last = insts.last().expect("an instruction");
+    let last = insts.next_back().expect("an instruction");
     assert_eq!(line(module, facts.body(), &last), wanted, "{instruction}");
 }
 
