@@ -1,5 +1,6 @@
 //! `ptx callgraph`: which functions call which.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Result;
@@ -86,6 +87,8 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
     let name = |id: FuncId| module.functions.get(id).map_or("", |f| module.name(f.name));
     let mut nodes = Vec::new();
     let mut rest = calls.calls.iter().peekable();
+    // A declaration of what is defined or declared elsewhere in the module is no node of its own.
+    let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
     for (id, function) in module.functions.iter() {
         let mut of_function = Vec::new();
         let mut indirect = false;
@@ -95,8 +98,7 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
                 Target::Taken => indirect = true,
             }
         }
-        // A declaration of what is defined elsewhere in the module is no node of its own.
-        if function.body.is_none() && module.function(name(id)) != Some(id) {
+        if function.body.is_none() && !known.insert(name(id)) {
             continue;
         }
         of_function.sort_unstable();
@@ -110,7 +112,10 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
             defined: function.body.is_some(),
             calls: of_function,
             indirect,
-            address_taken: calls.taken.contains(&id),
+            address_taken: calls
+                .taken
+                .binary_search_by_key(&id.as_u32(), |f| f.as_u32())
+                .is_ok(),
             recursive: calls.recursive.get(id.as_u32() as usize) == Some(&true),
         });
     }

@@ -2,6 +2,7 @@
 //!
 //! Written by hand, byte by byte: most of the output is lists of names, each of which is made into JSON once.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 
 use ptx_analysis::cfg::{Block, BlockId};
@@ -23,6 +24,11 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
     string(out, file);
     out.extend_from_slice(b",\"functions\":[");
+    let starts = module.items().filter_map(|(item, what)| match what {
+        Item::Function(id) => Some((id, module.span(item).start)),
+        _ => None,
+    });
+    let starts: HashMap<FuncId, u32> = starts.collect();
     let mut first = true;
     for (id, _, _) in module.definitions() {
         let Some(function) = facts.function(id) else {
@@ -41,7 +47,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
             stamp: 0,
             out,
         }
-        .function(id, insts);
+        .function(id, starts.get(&id).copied(), insts);
     }
     out.extend_from_slice(b"]}\n");
 }
@@ -96,7 +102,7 @@ impl Writer<'_> {
         self.lines.position(offset).line
     }
 
-    fn function(&mut self, id: FuncId, insts: bool) {
+    fn function(&mut self, id: FuncId, start: Option<u32>, insts: bool) {
         let Some(function) = self.module.functions.get(id) else {
             return;
         };
@@ -107,9 +113,7 @@ impl Writer<'_> {
             FunctionKind::Entry => "entry",
             FunctionKind::Func => "func",
         });
-        let mut items = self.module.items();
-        let item = items.find(|(_, item)| *item == Item::Function(id));
-        let start = item.map_or(self.body.base, |(item, _)| self.module.span(item).start);
+        let start = start.unwrap_or(self.body.base);
         let _ = write!(
             self.out,
             "\",\"line\":{},\"entry\":0,\"blocks\":[",
