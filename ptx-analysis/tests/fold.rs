@@ -1154,3 +1154,117 @@ fn packing() {
         }
     }
 }
+
+#[test]
+fn selection_by_sign_and_lanes_of_floats() {
+    let cases = &mut Cases::default();
+    for c in floats().into_iter().map(|v| v as f32) {
+        let operands = [7, 9, c.to_bits().into()];
+        cases.is(
+            "slct.u32.f32",
+            &operands,
+            Some(if c >= 0.0 { 7 } else { 9 }),
+        );
+        let flushed = if c.is_subnormal() { 0.0 } else { c };
+        cases.is(
+            "slct.ftz.u32.f32",
+            &operands,
+            Some(if flushed >= 0.0 { 7 } else { 9 }),
+        );
+        for d in floats().into_iter().map(|v| v as f32) {
+            let wide =
+                |low: f32, high: f32| u128::from(high.to_bits()) << 32 | u128::from(low.to_bits());
+            let (sum, difference) = (c + d, d - c);
+            let expected = (!sum.is_nan() && !difference.is_nan() && !(d + -c).is_nan())
+                .then(|| wide(sum, difference));
+            cases.is("add.rn.f32x2", &[wide(c, d), wide(d, -c)], expected);
+            let half = |v: f32| run("cvt.rn.f16.f32", &[v.to_bits().into()], None).map(|f| f.value);
+            if let (Some(x), Some(y)) = (half(c), half(d)) {
+                let single = |bits: u128| {
+                    f32::from_bits(run("cvt.f32.f16", &[bits], None).unwrap().value as u32)
+                };
+                cases.is("setp.lt.f16", &[x, y], Some((single(x) < single(y)).into()));
+                if single(x) != single(y) {
+                    cases.is(
+                        "max.f16",
+                        &[x, y],
+                        Some(if single(x) < single(y) { y } else { x }),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Whatever is asked, there is an answer or none: no panic.
+#[test]
+fn nonsense_is_answered() {
+    let words: Vec<Modifier> = Modifier::ALL
+        .iter()
+        .copied()
+        .filter(|m| !m.text().starts_with(".m") || m.text() == ".max")
+        .collect();
+    let likely: Vec<Modifier> = ptx_isa::ScalarType::ALL
+        .iter()
+        .map(|t| t.modifier())
+        .collect();
+    let mut state = 1u64;
+    let mut next = |n: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let values = [
+        0,
+        1,
+        u128::MAX,
+        1 << 127,
+        0x7f80_0000,
+        0x7ff0_0000_0000_0000,
+        0xffff_ffff,
+        33,
+        64,
+        200,
+    ];
+    let mut answered = 0;
+    for &opcode in Opcode::ALL {
+        // The words that some form takes, and some that none does.
+        let mut fitting: Vec<Modifier> = opcode
+            .instructions()
+            .iter()
+            .flat_map(|i| i.words())
+            .copied()
+            .collect();
+        fitting.extend([
+            Modifier::Sat,
+            Modifier::Ftz,
+            Modifier::Rn,
+            Modifier::Rzi,
+            Modifier::Lo,
+            Modifier::Eq,
+            Modifier::Clamp,
+        ]);
+        for _ in 0..3000 {
+            let modifiers: Vec<Modifier> = (0..next(4))
+                .map(|_| match next(6) {
+                    0 => words[next(words.len())],
+                    1 | 2 => fitting[next(fitting.len())],
+                    _ => likely[next(likely.len())],
+                })
+                .collect();
+            let operands: Vec<u128> = (0..next(6)).map(|_| values[next(values.len())]).collect();
+            let carry = [None, Some(false), Some(true)][next(3)];
+            answered += u32::from(
+                fold(&Operation {
+                    opcode,
+                    modifiers: &modifiers,
+                    operands: &operands,
+                    carry,
+                })
+                .is_some(),
+            );
+        }
+    }
+    assert!(answered > 100, "{answered}");
+}
