@@ -732,7 +732,7 @@ macro_rules! float_arithmetic {
                     cases.is(
                         concat!("setp.ne.", $suffix),
                         &two,
-                        Some((a < b || a > b).into()),
+                        Some((a != b && !unordered).into()),
                     );
                     cases.is(concat!("setp.neu.", $suffix), &two, Some((a != b).into()));
                     cases.is(
@@ -1049,4 +1049,222 @@ fn short_formats() {
             );
         }
     }
+}
+
+#[test]
+fn packed_integers() {
+    let cases = &mut Cases::default();
+    for &x in &edges(32) {
+        for &y in &edges(32) {
+            let two = [x.into(), y.into()];
+            let halves = |v: u64| [v as u16, (v >> 16) as u16];
+            let each = |f: fn(u16, u16) -> u16| {
+                let (a, b) = (halves(x), halves(y));
+                Some(u128::from(f(a[0], b[0])) | u128::from(f(a[1], b[1])) << 16)
+            };
+            cases.is("add.u16x2", &two, each(u16::wrapping_add));
+            cases.is("sub.s16x2", &two, each(u16::wrapping_sub));
+            cases.is("add.sat.u16x2", &two, each(u16::saturating_add));
+            cases.is(
+                "sub.sat.s16x2",
+                &two,
+                each(|a, b| (a as i16).saturating_sub(b as i16) as u16),
+            );
+            cases.is("min.u16x2", &two, each(u16::min));
+            cases.is(
+                "max.s16x2",
+                &two,
+                each(|a, b| (a as i16).max(b as i16) as u16),
+            );
+            cases.is(
+                "min.relu.s16x2",
+                &two,
+                each(|a, b| (a as i16).min(b as i16).max(0) as u16),
+            );
+            let bytes = (x as u32)
+                .to_le_bytes()
+                .into_iter()
+                .zip((y as u32).to_le_bytes());
+            let sums: Vec<u8> = bytes.map(|(a, b)| a.wrapping_add(b)).collect();
+            cases.is(
+                "add.u8x4",
+                &two,
+                Some(u32::from_le_bytes(sums.try_into().unwrap()).into()),
+            );
+        }
+    }
+}
+
+#[test]
+fn packing() {
+    let cases = &mut Cases::default();
+    for &x in &edges(32) {
+        for &y in &edges(32) {
+            for (suffix, bits, signed) in [
+                ("u2", 2, false),
+                ("s2", 2, true),
+                ("u4", 4, false),
+                ("s4", 4, true),
+                ("u8", 8, false),
+                ("s8", 8, true),
+                ("u16", 16, false),
+                ("s16", 16, true),
+            ] {
+                let (least, most) = if signed {
+                    (-(1i64 << (bits - 1)), (1 << (bits - 1)) - 1)
+                } else {
+                    (0, (1 << bits) - 1)
+                };
+                let part = |v: u64| {
+                    let v = i64::from(v as u32 as i32);
+                    let v = if v < least {
+                        least
+                    } else if v > most {
+                        most
+                    } else {
+                        v
+                    };
+                    (0..bits).map(|i| bit(v as u64, i) << i).sum::<u64>()
+                };
+                let both = part(x) << bits | part(y);
+                if bits == 16 {
+                    cases.is(
+                        &format!("cvt.pack.sat.{suffix}.s32"),
+                        &[x.into(), y.into()],
+                        Some(both.into()),
+                    );
+                } else {
+                    let c = 0xdead_beefu64;
+                    let expected = (0..32)
+                        .map(|i| {
+                            if i < 2 * bits {
+                                bit(both, i) << i
+                            } else {
+                                bit(c, i - 2 * bits) << i
+                            }
+                        })
+                        .sum::<u64>();
+                    cases.is(
+                        &format!("cvt.pack.sat.{suffix}.s32.b32"),
+                        &[x.into(), y.into(), c.into()],
+                        Some(expected.into()),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn selection_by_sign_and_lanes_of_floats() {
+    let cases = &mut Cases::default();
+    for c in floats().into_iter().map(|v| v as f32) {
+        let operands = [7, 9, c.to_bits().into()];
+        cases.is(
+            "slct.u32.f32",
+            &operands,
+            Some(if c >= 0.0 { 7 } else { 9 }),
+        );
+        let flushed = if c.is_subnormal() { 0.0 } else { c };
+        cases.is(
+            "slct.ftz.u32.f32",
+            &operands,
+            Some(if flushed >= 0.0 { 7 } else { 9 }),
+        );
+        for d in floats().into_iter().map(|v| v as f32) {
+            let wide =
+                |low: f32, high: f32| u128::from(high.to_bits()) << 32 | u128::from(low.to_bits());
+            let (sum, difference) = (c + d, d - c);
+            let expected = (!sum.is_nan() && !difference.is_nan() && !(d + -c).is_nan())
+                .then(|| wide(sum, difference));
+            cases.is("add.rn.f32x2", &[wide(c, d), wide(d, -c)], expected);
+            let half = |v: f32| run("cvt.rn.f16.f32", &[v.to_bits().into()], None).map(|f| f.value);
+            if let (Some(x), Some(y)) = (half(c), half(d)) {
+                let single = |bits: u128| {
+                    f32::from_bits(run("cvt.f32.f16", &[bits], None).unwrap().value as u32)
+                };
+                cases.is("setp.lt.f16", &[x, y], Some((single(x) < single(y)).into()));
+                if single(x) != single(y) {
+                    cases.is(
+                        "max.f16",
+                        &[x, y],
+                        Some(if single(x) < single(y) { y } else { x }),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Whatever is asked, there is an answer or none: no panic.
+#[test]
+fn nonsense_is_answered() {
+    let words: Vec<Modifier> = Modifier::ALL
+        .iter()
+        .copied()
+        .filter(|m| !m.text().starts_with(".m") || m.text() == ".max")
+        .collect();
+    let likely: Vec<Modifier> = ptx_isa::ScalarType::ALL
+        .iter()
+        .map(|t| t.modifier())
+        .collect();
+    let mut state = 1u64;
+    let mut next = |n: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let values = [
+        0,
+        1,
+        u128::MAX,
+        1 << 127,
+        0x7f80_0000,
+        0x7ff0_0000_0000_0000,
+        0xffff_ffff,
+        33,
+        64,
+        200,
+    ];
+    let mut answered = 0;
+    for &opcode in Opcode::ALL {
+        // The words that some form takes, and some that none does.
+        let mut fitting: Vec<Modifier> = opcode
+            .instructions()
+            .iter()
+            .flat_map(|i| i.words())
+            .copied()
+            .collect();
+        fitting.extend([
+            Modifier::Sat,
+            Modifier::Ftz,
+            Modifier::Rn,
+            Modifier::Rzi,
+            Modifier::Lo,
+            Modifier::Eq,
+            Modifier::Clamp,
+        ]);
+        for _ in 0..3000 {
+            let modifiers: Vec<Modifier> = (0..next(4))
+                .map(|_| match next(6) {
+                    0 => words[next(words.len())],
+                    1 | 2 => fitting[next(fitting.len())],
+                    _ => likely[next(likely.len())],
+                })
+                .collect();
+            let operands: Vec<u128> = (0..next(6)).map(|_| values[next(values.len())]).collect();
+            let carry = [None, Some(false), Some(true)][next(3)];
+            answered += u32::from(
+                fold(&Operation {
+                    opcode,
+                    modifiers: &modifiers,
+                    operands: &operands,
+                    carry,
+                })
+                .is_some(),
+            );
+        }
+    }
+    assert!(answered > 100, "{answered}");
 }

@@ -4,7 +4,8 @@ use super::JoinSemiLattice;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A subset of `0..universe`. Memory is the universe's; all operations on whole sets go word by word.
+/// A subset of `0..universe`. Memory is the universe's; all operations on whole sets go word by word and
+/// want both sets to be of one universe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitSet {
     words: Vec<u64>,
@@ -53,21 +54,18 @@ impl BitSet {
         old != *word
     }
 
-    /// Adds what is in `other` (and in this universe); says whether anything changed.
+    /// Adds what is in `other`; says whether anything changed.
     pub fn union(&mut self, other: &Self) -> bool {
-        debug_assert_eq!(self.universe, other.universe);
         self.combine(other, |a, b| a | b)
     }
 
     /// Keeps what is in `other` too; says whether anything changed.
     pub fn intersect(&mut self, other: &Self) -> bool {
-        debug_assert_eq!(self.universe, other.universe);
         self.combine(other, |a, b| a & b)
     }
 
     /// Takes out what is in `other`; says whether anything changed.
     pub fn subtract(&mut self, other: &Self) -> bool {
-        debug_assert_eq!(self.universe, other.universe);
         self.combine(other, |a, b| a & !b)
     }
 

@@ -1,14 +1,17 @@
-//! Conversion: section 9.7.9.21.
+//! Conversion: sections 9.7.9.21 and 9.7.9.22.
 
 use super::float::finish;
 use super::integer::Int;
 use super::soft::{Format, Number, Rounding};
 use super::words::{FTZ, SAT, Words};
 use super::{Folded, mask};
-use ptx_isa::ScalarType;
+use ptx_isa::{Modifier, ScalarType};
 
 pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
     words.flags_within(FTZ | SAT)?;
+    if words.choice == [Some(Modifier::Pack), None] {
+        return pack(words, operands);
+    }
     let (&[a], None, [None, None], None) = (operands, words.ty(2), words.choice, words.logic)
     else {
         return None;
@@ -67,4 +70,21 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
         _ => return None,
     };
     Folded::new(bits, words.ty(0)?)
+}
+
+/// Two numbers saturated and put side by side, the second lowest; what is left is filled from the third operand.
+fn pack(words: &Words, operands: &[u128]) -> Option<Folded> {
+    words.only(SAT)?;
+    let (to, from) = (Int::of(words.ty(0)?)?, Int::of(words.ty(1)?)?);
+    let (&[a, b], rest) = operands.split_first_chunk()?;
+    let filler = match (words.ty(2), rest) {
+        (None, []) if 2 * to.bits == 32 => 0,
+        (Some(_), &[c]) if 2 * to.bits < 32 => c,
+        _ => return None,
+    };
+    let part = |raw| to.clamp(from.value(raw)) as u128 & mask(to.bits);
+    Folded::new(
+        filler << (2 * to.bits) | part(a) << to.bits | part(b),
+        ScalarType::U32,
+    )
 }

@@ -212,9 +212,6 @@ fn headers(graph: &impl Graph, search: &DepthFirst) -> Headers {
             enter(&mut around, set.find(from), node, &mut work);
         }
         while let Some(inside) = work.pop() {
-            if let Some(up) = search.parent(inside) {
-                enter(&mut around, set.find(up), node, &mut work);
-            }
             let mut link = first[inside as usize];
             while let Some(&(from, next)) = chain.get(link as usize) {
                 enter(&mut around, set.find(from), node, &mut work);
@@ -234,8 +231,8 @@ fn enter(around: &mut [u32], inside: u32, header: u32, work: &mut Vec<u32>) {
     }
 }
 
-/// For each node the edges, but for retreating and tree edges, whose ends have it as nearest common ancestor in the
-/// depth-first tree; flattened to pairs. Tarjan's offline method: nodes are joined to their parents when they are done.
+/// For each node the edges, but for retreating ones, whose ends have it as nearest common ancestor in the depth-first
+/// tree; flattened to pairs. Tarjan's offline method: nodes are joined to their parents when they are done.
 fn edges_by_meeting(graph: &impl Graph, search: &DepthFirst) -> Table {
     let mut set = Sets::new(graph.node_count() as usize);
     let mut found = Vec::new();
