@@ -42,6 +42,7 @@ pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Pro
 pub use intern::Interner;
 pub use limits::Limits;
 pub use module::{Header, Item, Module, Section, SectionEntry};
-pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange, Selector};
+pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
+pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
