@@ -20,6 +20,7 @@ mod words;
 
 mod bind;
 mod condition;
+pub mod describe;
 mod directive;
 mod effect;
 mod element;
