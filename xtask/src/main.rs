@@ -9,6 +9,8 @@ mod codegen;
 #[cfg(feature = "libraries")]
 mod corpus;
 #[cfg(feature = "libraries")]
+mod docs;
+#[cfg(feature = "libraries")]
 mod ptxas;
 
 use clap::Parser;

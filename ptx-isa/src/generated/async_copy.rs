@@ -54,6 +54,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     Form {
@@ -100,6 +101,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -154,6 +156,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -208,6 +211,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.commit_group
     Form {
@@ -229,6 +233,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_group N
     Form {
@@ -250,6 +255,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_all
     Form {
@@ -271,6 +277,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     Form {
@@ -322,6 +329,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
     Form {
@@ -377,6 +385,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
     Form {
@@ -418,6 +427,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     Form {
@@ -472,6 +482,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     Form {
@@ -529,6 +540,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
     Form {
@@ -586,6 +598,7 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -643,6 +656,7 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -675,6 +689,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch .L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     Form {
@@ -704,6 +719,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
     Form {
@@ -804,6 +820,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
     Form {
@@ -911,6 +928,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -985,6 +1003,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk.tensor .dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -1038,6 +1057,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch.tensor .dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
     Form {
@@ -1117,6 +1137,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.commit_group
     Form {
@@ -1138,6 +1159,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.wait_group {.read} N
     Form {
@@ -1159,6 +1181,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field1{.ss}.b1024.type [addr], new_val
     Form {
@@ -1199,6 +1222,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field2{.ss}.b1024.type [addr], ord, new_val
     Form {
@@ -1243,6 +1267,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
     Form {
@@ -1285,6 +1310,7 @@ pub(crate) static FORMS: [Form; 28] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
     Form {
@@ -1314,7 +1340,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
-        notes: &["the assembler does not check where the variable lies"],
+        notes: &[],
+        differences: &["the assembler does not check where the variable lies"],
     },
     // tensormap.cp_fenceproxy .global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     Form {
@@ -1350,5 +1377,6 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -121,7 +121,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -196,7 +197,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -271,7 +273,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -353,7 +356,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -449,7 +453,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -538,7 +543,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -627,7 +633,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -716,7 +723,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -805,7 +813,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -879,7 +888,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -953,7 +963,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -1027,7 +1038,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -1137,6 +1149,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}
     Form {
@@ -1221,6 +1234,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}
     Form {
@@ -1305,6 +1319,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}
     Form {
@@ -1389,6 +1404,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}
     Form {
@@ -1473,6 +1489,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}
     Form {
@@ -1541,6 +1558,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}
     Form {
@@ -1609,6 +1627,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}
     Form {
@@ -1677,6 +1696,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1703,6 +1723,7 @@ pub(crate) static FORMS: [Form; 25] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1729,6 +1750,7 @@ pub(crate) static FORMS: [Form; 25] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1755,6 +1777,7 @@ pub(crate) static FORMS: [Form; 25] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
     Form {
@@ -1781,6 +1804,7 @@ pub(crate) static FORMS: [Form; 25] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // red.async {.mmio}.sem.scope{.ss}.add.type [a], b
     Form {
@@ -1810,5 +1834,6 @@ pub(crate) static FORMS: [Form; 25] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -37,6 +37,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Barrier,
         }],
         notes: &[],
+        differences: &[],
     },
     // barrier.arrive {.aligned} a, b
     Form {
@@ -65,6 +66,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Barrier,
         }],
         notes: &[],
+        differences: &[],
     },
     // barrier.red .popc{.aligned}.u32 d, a{, b}, c
     Form {
@@ -98,6 +100,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Barrier,
         }],
         notes: &[],
+        differences: &[],
     },
     // barrier.red .op{.aligned}.pred p, a{, b}, c
     Form {
@@ -131,6 +134,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Barrier,
         }],
         notes: &[],
+        differences: &[],
     },
     // bar .sync a{, b}
     Form {
@@ -186,6 +190,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // bar.arrive a, b
     Form {
@@ -228,6 +233,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // bar.red .popc.u32 d, a{, b}, c
     Form {
@@ -275,6 +281,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
+        differences: &[],
     },
     // bar.red .op.pred p, a{, b}, c
     Form {
@@ -322,6 +329,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
+        differences: &[],
     },
     // bar.warp .sync membermask
     Form {
@@ -358,6 +366,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.cluster.arrive {.sem}{.aligned}
     Form {
@@ -394,6 +403,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.cluster.wait {.acquire}{.aligned}
     Form {
@@ -430,6 +440,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence {.sem}.scope
     Form {
@@ -467,6 +478,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // fence .acquire.sync_restrict::shared::cluster.cluster
     Form {
@@ -488,6 +500,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // fence .release.sync_restrict::shared::cta.cluster
     Form {
@@ -509,6 +522,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // fence .mbarrier_init.release{.restrict}.cluster
     Form {
@@ -539,6 +553,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // fence.proxy .proxykind{.restrict}
     Form {
@@ -575,7 +590,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -598,7 +614,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -624,7 +641,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -647,7 +665,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -670,7 +689,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -703,6 +723,7 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // membar.proxy .proxykind
     Form {
@@ -724,5 +745,6 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -26,6 +26,7 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.try_cancel.async {.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]
     Form {
@@ -64,6 +65,7 @@ pub(crate) static FORMS: [Form; 5] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .is_canceled.pred.b128 pred, try_cancel_response
     Form {
@@ -85,6 +87,7 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .get_first_ctaid.v4.b32.b128 d, try_cancel_response
     Form {
@@ -109,6 +112,7 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .dimension.b32.b128 reg, try_cancel_response
     Form {
@@ -130,5 +134,6 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

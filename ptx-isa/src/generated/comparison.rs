@@ -64,6 +64,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c
     Form {
@@ -123,6 +124,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp{.ftz}.type p{|q}, a, b
     Form {
@@ -185,6 +187,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     Form {
@@ -250,6 +253,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // selp .type d, a, b, c
     Form {
@@ -284,6 +288,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // slct .dtype.s32 d, a, b, c
     Form {
@@ -316,6 +321,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // slct {.ftz}.dtype.f32 d, a, b, c
     Form {
@@ -348,6 +354,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.f16.stype d, a, b
     Form {
@@ -390,6 +397,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c
     Form {
@@ -435,6 +443,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.bf16.stype d, a, b
     Form {
@@ -473,6 +482,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.bf16.stype d, a, b, c
     Form {
@@ -514,6 +524,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.dtype.f16 d, a, b
     Form {
@@ -540,6 +551,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
     Form {
@@ -569,6 +581,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.dtype.bf16 d, a, b
     Form {
@@ -595,6 +608,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.dtype.bf16 d, a, b, c
     Form {
@@ -624,6 +638,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.dtype.f16x2 d, a, b
     Form {
@@ -659,6 +674,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
     Form {
@@ -697,6 +713,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.dtype.bf16x2 d, a, b
     Form {
@@ -723,6 +740,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
     Form {
@@ -752,6 +770,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp{.ftz}.type p{|q}, a, b
     Form {
@@ -792,9 +811,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     Form {
@@ -838,9 +856,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.type p{|q}, a, b
     Form {
@@ -881,9 +898,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.BoolOp.type p{|q}, a, b, c
     Form {
@@ -927,8 +943,7 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
 ];

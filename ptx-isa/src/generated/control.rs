@@ -29,6 +29,7 @@ pub(crate) static FORMS: [Form; 7] = [
             kind: EffectKind::Control(Control::Jump),
         }],
         notes: &[],
+        differences: &[],
     },
     // brx.idx {.uni} index, tlist
     Form {
@@ -55,6 +56,7 @@ pub(crate) static FORMS: [Form; 7] = [
             kind: EffectKind::Control(Control::Table),
         }],
         notes: &[],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} func{, (param-list)}
     Form {
@@ -90,6 +92,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} fptr{, (param-list)}, flist
     Form {
@@ -132,6 +135,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} fptr{, (param-list)}, fproto
     Form {
@@ -174,6 +178,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // ret {.uni}
     Form {
@@ -195,6 +200,7 @@ pub(crate) static FORMS: [Form; 7] = [
             kind: EffectKind::Control(Control::Return),
         }],
         notes: &[],
+        differences: &[],
     },
     // exit
     Form {
@@ -216,5 +222,6 @@ pub(crate) static FORMS: [Form; 7] = [
             kind: EffectKind::Control(Control::Exit),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

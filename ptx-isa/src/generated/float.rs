@@ -28,7 +28,8 @@ pub(crate) static FORMS: [Form; 47] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["without an operation: accepted by the assembler, unknown to the manual"],
+        notes: &[],
+        differences: &["without an operation: accepted by the assembler, unknown to the manual"],
     },
     // copysign .type d, a, b
     Form {
@@ -51,6 +52,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -82,6 +84,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -108,6 +111,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}.f64 d, a, b
     Form {
@@ -130,6 +134,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -161,6 +166,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -187,6 +193,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}.f64 d, a, b
     Form {
@@ -209,6 +216,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -240,6 +248,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -266,6 +275,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}.f64 d, a, b
     Form {
@@ -288,6 +298,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -311,6 +322,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}.f32x2 d, a, b, c
     Form {
@@ -340,6 +352,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd.f64 d, a, b, c
     Form {
@@ -363,6 +376,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad {.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -392,6 +406,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad .rnd{.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -415,6 +430,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad .rnd.f64 d, a, b, c
     Form {
@@ -438,6 +454,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .approx{.ftz}.f32 d, a, b
     Form {
@@ -460,6 +477,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .rnd{.ftz}.f32 d, a, b
     Form {
@@ -482,6 +500,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .rnd.f64 d, a, b
     Form {
@@ -517,6 +536,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div.full {.ftz}.f32 d, a, b
     Form {
@@ -539,6 +559,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs {.ftz}.f32 d, a
     Form {
@@ -560,6 +581,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs .f64 d, a
     Form {
@@ -581,6 +603,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg {.ftz}.f32 d, a
     Form {
@@ -602,6 +625,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .f64 d, a
     Form {
@@ -623,6 +647,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     Form {
@@ -661,6 +686,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.abs}.f32 d, a, b, c
     Form {
@@ -684,6 +710,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min .f64 d, a, b
     Form {
@@ -706,6 +733,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     Form {
@@ -744,6 +772,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.abs}.f32 d, a, b, c
     Form {
@@ -767,6 +796,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max .f64 d, a, b
     Form {
@@ -789,6 +819,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .approx{.ftz}.f32 d, a
     Form {
@@ -810,6 +841,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd{.ftz}.f32 d, a
     Form {
@@ -831,6 +863,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd.f64 d, a
     Form {
@@ -865,6 +898,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd.ftz.f64 d, a
     Form {
@@ -899,6 +933,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &["without effect: there is nothing to flush"],
+        differences: &[],
     },
     // rcp .approx.ftz.f64 d, a
     Form {
@@ -920,6 +955,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .approx{.ftz}.f32 d, a
     Form {
@@ -941,6 +977,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .rnd{.ftz}.f32 d, a
     Form {
@@ -962,6 +999,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .rnd.f64 d, a
     Form {
@@ -996,6 +1034,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx{.ftz}.f32 d, a
     Form {
@@ -1017,6 +1056,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx.f64 d, a
     Form {
@@ -1038,6 +1078,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx.ftz.f64 d, a
     Form {
@@ -1059,6 +1100,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sin .approx{.ftz}.f32 d, a
     Form {
@@ -1080,6 +1122,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cos .approx{.ftz}.f32 d, a
     Form {
@@ -1101,6 +1144,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // lg2 .approx{.ftz}.f32 d, a
     Form {
@@ -1122,6 +1166,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ex2 .approx{.ftz}.f32 d, a
     Form {
@@ -1143,6 +1188,7 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // tanh .approx.f32 d, a
     Form {
@@ -1164,5 +1210,6 @@ pub(crate) static FORMS: [Form; 47] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -44,6 +44,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.inval {.shared{::cta}}.b64 [addr]
     Form {
@@ -75,6 +76,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.expect_tx {.sem}{.scope}{.space}.b64 [addr], txCount
     Form {
@@ -111,6 +113,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.complete_tx {.sem}{.scope}{.space}.b64 [addr], txCount
     Form {
@@ -147,6 +150,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     Form {
@@ -237,6 +241,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
     Form {
@@ -327,6 +332,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     Form {
@@ -388,6 +394,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
     Form {
@@ -434,6 +441,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
     Form {
@@ -480,6 +488,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     Form {
@@ -563,6 +572,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
     Form {
@@ -646,6 +656,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     Form {
@@ -700,6 +711,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
     Form {
@@ -746,6 +758,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
     Form {
@@ -792,6 +805,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.test_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
     Form {
@@ -858,6 +872,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.test_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
     Form {
@@ -929,6 +944,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.try_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
     Form {
@@ -985,6 +1001,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.try_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
     Form {
@@ -1041,6 +1058,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.pending_count .b64 count, state
     Form {
@@ -1065,5 +1083,6 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -26,6 +26,7 @@ pub(crate) static FORMS: [Form; 6] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // nanosleep .u32 t
     Form {
@@ -43,7 +44,8 @@ pub(crate) static FORMS: [Form; 6] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
+        notes: &[],
+        differences: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
     },
     // pmevent a
     Form {
@@ -62,6 +64,7 @@ pub(crate) static FORMS: [Form; 6] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // pmevent.mask a
     Form {
@@ -80,6 +83,7 @@ pub(crate) static FORMS: [Form; 6] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // trap
     Form {
@@ -98,6 +102,7 @@ pub(crate) static FORMS: [Form; 6] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setmaxnreg.inc .sync.aligned.u32 imm-reg-count
     Form {
@@ -133,5 +138,6 @@ pub(crate) static FORMS: [Form; 6] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

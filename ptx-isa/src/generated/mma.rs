@@ -91,6 +91,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c
     Form {
@@ -166,6 +167,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -232,6 +234,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -310,7 +313,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
+        notes: &[],
+        differences: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
     },
     // mma .sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -423,6 +427,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -484,6 +489,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
     Form {
@@ -542,7 +548,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["the rounding is in the manual's examples and not in its syntax"],
+        notes: &[],
+        differences: &["the rounding is in the manual's examples and not in its syntax"],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -597,6 +604,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -651,6 +659,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c
     Form {
@@ -720,6 +729,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.shape.num{.trans}{.ss}.type r, [p]
     Form {
@@ -814,6 +824,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -876,6 +887,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -930,6 +942,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
@@ -1028,6 +1041,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // movmatrix .sync.aligned.shape.trans.type d, a
     Form {
@@ -1053,7 +1067,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["predicate registers: accepted by the assembler"],
+        notes: &[],
+        differences: &["predicate registers: accepted by the assembler"],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1112,6 +1127,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1170,6 +1186,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1219,6 +1236,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1268,6 +1286,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1317,6 +1336,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1366,6 +1386,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f
     Form {
@@ -1415,6 +1436,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f
     Form {
@@ -1497,6 +1519,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1558,6 +1581,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1638,6 +1662,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1702,6 +1727,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1760,6 +1786,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1818,5 +1845,6 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

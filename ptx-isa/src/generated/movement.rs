@@ -32,7 +32,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -66,7 +67,8 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -89,7 +91,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -121,7 +124,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -150,7 +154,8 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -189,6 +194,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shfl .mode.b32 d{|p}, a, b, c
     Form {
@@ -224,6 +230,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shfl .sync.mode.b32 d{|p}, a, b, c, membermask
     Form {
@@ -252,6 +259,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prmt .b32{.mode} d, a, b, c
     Form {
@@ -275,6 +283,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ld {.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -426,7 +435,8 @@ pub(crate) static FORMS: [Form; 91] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -602,7 +612,8 @@ pub(crate) static FORMS: [Form; 91] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -753,7 +764,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -950,7 +962,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1147,7 +1160,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1237,7 +1251,8 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: EffectKind::Scope(Word::Slot(2)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1325,6 +1340,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ld .global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -1434,6 +1450,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldu {.ss}{.vec}.type d, [a]
     Form {
@@ -1481,6 +1498,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1614,6 +1632,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1767,6 +1786,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st .volatile{.ss}{.vec}.type [a], b
     Form {
@@ -1896,6 +1916,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2070,6 +2091,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2244,6 +2266,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .mmio.relaxed.sys{.global}{.vec}.type [a], b
     Form {
@@ -2331,6 +2354,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st.async {.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2386,6 +2410,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2441,6 +2466,7 @@ pub(crate) static FORMS: [Form; 91] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async {.mmio}.sem.scope{.ss}.type [a], b
     Form {
@@ -2474,6 +2500,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // st.async .scope{.ss}.type [a], b
     Form {
@@ -2506,6 +2533,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2532,6 +2560,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2558,6 +2587,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op.type d, [a]
     Form {
@@ -2607,6 +2637,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op.type d, [a]
     Form {
@@ -2648,6 +2679,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -2748,6 +2780,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -2840,6 +2873,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}.type [a], b
     Form {
@@ -2874,6 +2908,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}.type [a], b
     Form {
@@ -2898,6 +2933,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
     Form {
@@ -2969,6 +3005,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
     Form {
@@ -3032,6 +3069,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
     Form {
@@ -3081,6 +3119,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
     Form {
@@ -3142,6 +3181,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.space}.level [a]
     Form {
@@ -3160,6 +3200,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prefetch .global.level::eviction_priority [a]
     Form {
@@ -3184,6 +3225,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prefetch .level::eviction_priority [a]
     Form {
@@ -3209,6 +3251,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.tensormap_space}.tensormap [a]
     Form {
@@ -3235,6 +3278,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // prefetchu .L1 [a]
     Form {
@@ -3254,6 +3298,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // applypriority {.global}.level::eviction_priority [a], size
     Form {
@@ -3275,6 +3320,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // discard {.global}.level [a], size
     Form {
@@ -3296,6 +3342,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.range {.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     Form {
@@ -3321,6 +3368,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.fractional .level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
     Form {
@@ -3344,6 +3392,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.cvt .L2.b64 cache-policy, access-property
     Form {
@@ -3367,6 +3416,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3427,6 +3477,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3487,6 +3538,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, a
     Form {
@@ -3545,6 +3597,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, var
     Form {
@@ -3603,6 +3656,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta.to .space.size p, a
     Form {
@@ -3661,6 +3715,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt {.irnd}{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -3952,6 +4007,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4089,6 +4145,7 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4130,6 +4187,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4167,6 +4225,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4201,6 +4260,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4231,6 +4291,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
@@ -4262,6 +4323,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     Form {
@@ -4290,6 +4352,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4320,6 +4383,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4350,6 +4414,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4378,6 +4443,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4407,6 +4473,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -4438,6 +4505,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -4469,6 +4537,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4499,6 +4568,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -4527,6 +4597,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -4558,6 +4629,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -4589,6 +4661,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4619,6 +4692,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -4647,6 +4721,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -4678,6 +4753,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -4709,6 +4785,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -4739,6 +4816,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -4767,6 +4845,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -4796,6 +4875,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -4825,6 +4905,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -4861,6 +4942,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -4891,6 +4973,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -4922,6 +5005,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -4953,6 +5037,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {
@@ -4981,6 +5066,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType.cType d, a, b, c
     Form {
@@ -5021,6 +5107,7 @@ pub(crate) static FORMS: [Form; 91] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mapa {.space}.type d, a, b
     Form {
@@ -5042,7 +5129,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5067,7 +5155,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5090,7 +5179,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5114,7 +5204,8 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },

@@ -26,6 +26,7 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // stackrestore .type a
     Form {
@@ -46,6 +47,7 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // alloca .type ptr, size{, immAlign}
     Form {
@@ -68,5 +70,6 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -55,6 +55,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
     Form {
@@ -90,6 +91,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
     Form {
@@ -124,6 +126,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sust.p .geom{.vec}.b32.clamp [a, b], c
     Form {
@@ -159,6 +162,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sust.p .ageom{.cop}{.vec}.b32.clamp [a, b], c
     Form {
@@ -196,6 +200,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sured.b .op.geom.ctype.clamp [a, b], c
     Form {
@@ -252,6 +257,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sured.p .op.geom.ctype.clamp [a, b], c
     Form {
@@ -301,6 +307,7 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // suq .query.b32 d, [a]
     Form {
@@ -322,5 +329,6 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -48,6 +48,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.dealloc .cta_group.sync.aligned.b32 taddr, nCols
     Form {
@@ -88,6 +89,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.relinquish_alloc_permit .cta_group.sync.aligned
     Form {
@@ -121,6 +123,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     Form {
@@ -270,6 +273,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     Form {
@@ -355,6 +359,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     Form {
@@ -433,6 +438,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     Form {
@@ -512,6 +518,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     Form {
@@ -590,6 +597,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     Form {
@@ -669,6 +677,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     Form {
@@ -818,6 +827,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     Form {
@@ -903,6 +913,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.wait::ld .sync.aligned
     Form {
@@ -936,6 +947,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.cp .cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
     Form {
@@ -1002,6 +1014,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.shift .cta_group.down [taddr]
     Form {
@@ -1032,6 +1045,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma .cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     Form {
@@ -1117,7 +1131,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1209,7 +1224,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1326,7 +1342,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1443,7 +1460,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1521,7 +1539,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1603,7 +1622,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1694,7 +1714,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1789,7 +1810,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1916,7 +1938,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2043,7 +2066,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2124,7 +2148,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2209,7 +2234,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2268,6 +2294,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2324,6 +2351,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2389,6 +2417,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2454,6 +2483,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2513,6 +2543,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2572,6 +2603,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2640,6 +2672,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2708,6 +2741,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::before_thread_sync
     Form {
@@ -2735,6 +2769,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::after_thread_sync
     Form {
@@ -2762,6 +2797,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.commit .cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
     Form {
@@ -2798,5 +2834,6 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -162,10 +162,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &[
-            "vectors may be longer than the geometry needs",
-            "a sampler of its own belongs to texmode_independent modules",
-        ],
+        notes: &["a sampler of its own belongs to texmode_independent modules"],
+        differences: &["vectors may be longer than the geometry needs"],
     },
     // tex .geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -316,10 +314,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &[
-            "vectors may be longer than the geometry needs",
-            "a sampler of its own belongs to texmode_independent modules",
-        ],
+        notes: &["a sampler of its own belongs to texmode_independent modules"],
+        differences: &["vectors may be longer than the geometry needs"],
     },
     // tex.base .geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -447,6 +443,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.base .geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -570,6 +567,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.level .geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     Form {
@@ -701,6 +699,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.level .geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     Form {
@@ -828,6 +827,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.grad .geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     Form {
@@ -977,6 +977,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.grad .geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     Form {
@@ -1122,6 +1123,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tld4 .comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -1200,7 +1202,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &["geometries beyond .2d without a sampler: only the assembler says so"],
+        notes: &[],
+        differences: &["geometries beyond .2d without a sampler: only the assembler says so"],
     },
     // txq .tquery.b32 d, [a]
     Form {
@@ -1245,6 +1248,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq .squery.b32 d, [a]
     Form {
@@ -1266,6 +1270,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq .squery.b32 d, [b]
     Form {
@@ -1287,6 +1292,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq.level .tlquery.b32 d, [a], lod
     Form {
@@ -1311,6 +1317,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // istypep .type p, a
     Form {
@@ -1334,5 +1341,6 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

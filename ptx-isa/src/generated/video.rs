@@ -34,6 +34,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -61,6 +62,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -90,6 +92,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &["the selected bytes or half word of d are replaced in c"],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -116,6 +119,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -143,6 +147,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -172,6 +177,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -198,6 +204,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -225,6 +232,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -254,6 +262,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -280,6 +289,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -307,6 +317,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -336,6 +347,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -362,6 +374,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -389,6 +402,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -418,6 +432,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode d, a, b
     Form {
@@ -444,6 +459,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     Form {
@@ -471,6 +487,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode d, a, b, c
     Form {
@@ -500,6 +517,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode d, a, b
     Form {
@@ -526,6 +544,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     Form {
@@ -553,6 +572,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode d, a, b, c
     Form {
@@ -582,6 +602,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmad .dtype.atype.btype{.sat}{.scale} d, a, b, c
     Form {
@@ -629,6 +650,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmad .dtype.atype.btype.po{.sat}{.scale} d, a, b, c
     Form {
@@ -672,6 +694,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp d, a, b
     Form {
@@ -698,6 +721,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp.op2 d, a, b, c
     Form {
@@ -725,6 +749,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp d, a, b, c
     Form {
@@ -754,6 +779,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -787,6 +813,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -820,6 +847,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -853,6 +881,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -886,6 +915,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -919,6 +949,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -952,6 +983,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -985,6 +1017,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1018,6 +1051,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1051,6 +1085,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1084,6 +1119,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1117,6 +1153,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1150,6 +1187,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset2 .atype.btype.cmp d, a, b, c
     Form {
@@ -1183,6 +1221,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset2 .atype.btype.cmp.add d, a, b, c
     Form {
@@ -1216,6 +1255,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1249,6 +1289,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1282,6 +1323,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1315,6 +1357,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1348,6 +1391,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1381,6 +1425,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1414,6 +1459,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1447,6 +1493,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1480,6 +1527,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1513,6 +1561,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1546,6 +1595,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1579,6 +1629,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1612,6 +1663,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset4 .atype.btype.cmp d, a, b, c
     Form {
@@ -1645,6 +1697,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset4 .atype.btype.cmp.add d, a, b, c
     Form {
@@ -1678,5 +1731,6 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -37,6 +37,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vote .ballot.b32 d, a
     Form {
@@ -70,6 +71,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vote .sync.mode.pred d, a, membermask
     Form {
@@ -95,6 +97,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vote .sync.ballot.b32 d, a, membermask
     Form {
@@ -119,6 +122,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // match .any.sync.b32 d, a, membermask
     Form {
@@ -143,6 +147,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // match .any.sync.b64 d, a, membermask
     Form {
@@ -168,6 +173,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // match .all.sync.b32 d{|p}, a, membermask
     Form {
@@ -196,6 +202,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // match .all.sync.b64 d{|p}, a, membermask
     Form {
@@ -225,6 +232,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // activemask .b32 d
     Form {
@@ -243,6 +251,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op.type dst, src, membermask
     Form {
@@ -266,6 +275,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op.b32 dst, src, membermask
     Form {
@@ -288,6 +298,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op{.abs}{.NaN}.f32 dst, src, membermask
     Form {
@@ -317,6 +328,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // elect .sync d|p, membermask
     Form {
@@ -342,5 +354,6 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -57,6 +57,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -105,6 +106,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -154,6 +156,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -202,6 +205,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -249,6 +253,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -296,6 +301,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -343,6 +349,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -390,6 +397,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d
     Form {
@@ -447,6 +455,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d
     Form {
@@ -504,6 +513,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d
     Form {
@@ -549,6 +559,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d
     Form {
@@ -594,6 +605,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -647,6 +659,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -699,6 +712,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -752,6 +766,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -804,6 +819,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -855,6 +871,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -906,6 +923,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -957,6 +975,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -1008,6 +1027,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d
     Form {
@@ -1069,6 +1089,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d
     Form {
@@ -1130,6 +1151,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.fence .sync{.aligned}
     Form {
@@ -1157,6 +1179,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.commit_group .sync{.aligned}
     Form {
@@ -1184,6 +1207,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.wait_group .sync{.aligned} N
     Form {
@@ -1211,5 +1235,6 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

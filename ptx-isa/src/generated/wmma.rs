@@ -93,7 +93,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -136,7 +137,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -179,7 +181,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -222,7 +225,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -265,7 +269,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -354,6 +359,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     Form {
@@ -395,6 +401,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     Form {
@@ -436,6 +443,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}
     Form {
@@ -477,6 +485,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
     Form {
@@ -518,6 +527,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
     Form {
@@ -618,6 +628,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
     Form {
@@ -717,6 +728,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.mma .sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
     Form {
@@ -779,7 +791,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -850,7 +863,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -907,7 +921,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -944,7 +959,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -983,7 +999,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1034,7 +1051,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1082,7 +1100,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
