@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, explain, fmt, parse, roundtrip, stats, tokens};
+use crate::commands::{check, explain, fmt, parse, requires, retarget, roundtrip, stats, tokens};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\
@@ -28,6 +28,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
+    Requires(requires::Args),
+    Retarget(retarget::Args),
     Fmt(fmt::Args),
     Parse(parse::Args),
     Stats(stats::Args),
@@ -40,6 +42,8 @@ enum Command {
 pub(crate) fn run() -> Result<Status> {
     match Cli::parse().command {
         Command::Check(args) => check::run(&args),
+        Command::Requires(args) => requires::run(&args),
+        Command::Retarget(args) => retarget::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),

@@ -555,3 +555,82 @@ fn codes_are_explained() {
     let run = ptx(&["explain", "bogus"]);
     assert_eq!(run.status, 2);
 }
+
+#[test]
+fn kinds_of_warnings() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %a;\nadd.sat.sat.s32 %a, %a, 1;\nL:\nret; }\n";
+    let check = |args: &[&str]| {
+        let mut all = vec!["check", "--format", "short", "-"];
+        all.extend(args);
+        let run = with_input(&all, text.as_bytes());
+        (run.status, run.out)
+    };
+    let (status, out) = check(&[]);
+    assert_eq!(
+        (status, out.matches("warning[PTX0516]").count()),
+        (0, 1),
+        "{out}"
+    );
+    let (status, out) = check(&["--allow", "ignored-modifier"]);
+    assert_eq!((status, out.as_str()), (0, ""));
+    let (status, out) = check(&["--deny", "PTX0516"]);
+    assert_eq!(
+        (status, out.matches("error[PTX0516]").count()),
+        (1, 1),
+        "{out}"
+    );
+    let (status, out) = check(&["--warn", "unused"]);
+    assert_eq!((status, out.matches("PTX0702").count()), (0, 1), "{out}");
+    let (status, _) = check(&["--warn", "nonsense"]);
+    assert_eq!(status, 2);
+}
+
+const CLUSTERS: &str = "// kept\n.version 8.7 // and this\n.target sm_90\n.address_size 64\n.entry k() { griddepcontrol.wait; ret; }\n";
+
+#[test]
+fn what_a_file_requires() {
+    let run = with_input(&["requires", "-"], CLUSTERS.as_bytes());
+    assert!(
+        run.out.contains("sm_90 and newer from PTX 7.8"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("5:14: griddepcontrol.wait"), "{}", run.out);
+    assert_eq!(run.status, 0);
+    let run = with_input(
+        &["requires", "--target", "sm_80", "--json", "-"],
+        CLUSTERS.as_bytes(),
+    );
+    let object = &objects(&run.out)[0];
+    assert_eq!(object["minimal"][0]["target"], "sm_90");
+    assert_eq!(object["minimal"][0]["ptx"], "7.8");
+    assert_eq!(
+        object["blocked"]["reasons"][0]["what"],
+        "griddepcontrol.wait"
+    );
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn another_target_in_the_header() {
+    let run = with_input(
+        &[
+            "retarget",
+            "--target",
+            "sm_90a",
+            "--ptx-version",
+            "lowest",
+            "-",
+        ],
+        CLUSTERS.as_bytes(),
+    );
+    let wanted = CLUSTERS.replace("8.7", "8.0").replace("sm_90", "sm_90a");
+    assert_eq!((run.status, run.out), (0, wanted));
+    let run = with_input(&["retarget", "--target", "sm_80", "-"], CLUSTERS.as_bytes());
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    assert!(
+        run.err.contains("<stdin>:5:14: error[PTX0513]"),
+        "{}",
+        run.err
+    );
+}

@@ -92,7 +92,10 @@ fn read(source: &[u8]) -> Result<Vec<Finding>, Failed> {
             return Err("the canonical print does not print as itself".into());
         }
     }
-    Ok(expect::found(source, &parsed.diagnostics))
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    diagnostics.sort_by_key(|d| d.span.start);
+    Ok(expect::found(source, &diagnostics))
 }
 
 /// Writes what is found into the source, or beside it if that would change what is found.

@@ -1,11 +1,10 @@
 //! The body of a function: dense tables of statements, instructions, operands and names.
 
-use alloc::vec::Vec;
-
 use crate::decl::{Declarations, RegDecl, Register, Var};
-use crate::entity::{EntityId, PrimaryMap, take_exact};
+use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
+use crate::table::Table;
 use crate::{
     DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId,
     RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
@@ -169,7 +168,7 @@ pub struct Body {
     /// The statements in order.
     pub statements: PrimaryMap<StmtId, Statement>,
     /// Where each statement stands, from `base`; as many as `statements`.
-    pub origins: Vec<Origin>,
+    pub origins: Table<Origin>,
     /// The instructions.
     pub insts: PrimaryMap<InstId, Inst>,
     /// Operands of instructions, directives and initialisers.
@@ -183,7 +182,7 @@ pub struct Body {
     /// The labels.
     pub labels: PrimaryMap<LabelId, Label>,
     /// The inner scopes; scope `n` stands at `n - 1`, as the function's own scope 0 needs no entry.
-    pub inner_scopes: Vec<Scope>,
+    pub inner_scopes: Table<Scope>,
     /// The declarations.
     pub declarations: Declarations,
     /// The directives.
@@ -238,34 +237,7 @@ impl Body {
     /// Adds a statement at its place in the source, counted from [`base`](Self::base).
     #[inline]
     pub fn push_statement(&mut self, statement: Statement, origin: Origin) -> StmtId {
-        crate::entity::push(&mut self.origins, origin);
+        self.origins.push(origin);
         self.statements.push(statement)
-    }
-
-    /// Forgets everything and keeps the room.
-    pub fn clear(&mut self) {
-        let _ = self.take_exact();
-    }
-
-    /// Moves the body out at its exact size and leaves the room for the next one.
-    pub fn take_exact(&mut self) -> Body {
-        Body {
-            base: self.base,
-            end: self.end,
-            closed: self.closed,
-            statements: self.statements.take_exact(),
-            origins: take_exact(&mut self.origins),
-            insts: self.insts.take_exact(),
-            pool: self.pool.take_exact(),
-            registers: self.registers.take_exact(),
-            reg_decls: self.reg_decls.take_exact(),
-            vars: self.vars.take_exact(),
-            labels: self.labels.take_exact(),
-            inner_scopes: take_exact(&mut self.inner_scopes),
-            declarations: self.declarations.take_exact(),
-            directives: self.directives.take_exact(),
-            prototypes: self.prototypes.take_exact(),
-            opaques: self.opaques.take_exact(),
-        }
     }
 }

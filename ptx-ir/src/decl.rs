@@ -1,10 +1,10 @@
 //! Declarations: variables, registers, parameters, and what they bind.
 
-use alloc::vec::Vec;
 use ptx_isa::{ScalarType, StateSpace};
 
-use crate::entity::{PrimaryMap, take_exact};
+use crate::entity::PrimaryMap;
 use crate::operand::{Operand, OperandRange};
+use crate::table::Table;
 use crate::{DeclId, FuncId, NameId, RegDeclId, ScopeId, StmtId, SymbolId, VarId};
 
 /// The type of a declaration.
@@ -124,9 +124,9 @@ pub struct Declarations {
     /// The statements.
     pub decls: PrimaryMap<DeclId, VarDecl>,
     /// Their names.
-    pub declarators: Vec<Declarator>,
+    pub declarators: Table<Declarator>,
     /// Their attributes, and those of functions.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Table<Attribute>,
 }
 
 impl Declarations {
@@ -135,15 +135,6 @@ impl Declarations {
         self.decls
             .get(id)
             .map_or(&[], |d| d.declarators.of(&self.declarators))
-    }
-
-    /// Moves everything out at its exact size.
-    pub(crate) fn take_exact(&mut self) -> Self {
-        Self {
-            decls: self.decls.take_exact(),
-            declarators: take_exact(&mut self.declarators),
-            attributes: take_exact(&mut self.attributes),
-        }
     }
 }
 

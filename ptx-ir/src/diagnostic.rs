@@ -36,6 +36,9 @@ macro_rules! codes {
         /// | 02xx | names |
         /// | 03xx | the header |
         /// | 04xx | constant expressions |
+        /// | 05xx | instructions |
+        /// | 06xx | declarations, functions, calls |
+        /// | 07xx | what is legal and of no use |
         /// | 09xx | limits |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
@@ -47,6 +50,13 @@ macro_rules! codes {
         impl Code {
             /// Every code, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// Its name in one word, as in `UnknownOpcode`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
 
             /// One line that says what is wrong, without particulars.
             pub const fn title(self) -> &'static str {
@@ -100,6 +110,55 @@ codes! {
     DivisionByZero = 401, "a division by zero";
     ConstantTypes = 402, "an operator on constants it does not take";
     BadCount = 403, "a count that is no number or too large";
+
+    UnknownInstruction = 501, "an opcode with words that make no instruction";
+    WrongModifier = 502, "a modifier that the instruction does not take";
+    MissingModifier = 503, "an instruction without a modifier that it needs";
+    OperandCount = 504, "too few or too many operands";
+    OperandKind = 505, "an operand of the wrong kind";
+    OperandType = 506, "a register of the wrong type";
+    ConstantRange = 507, "a constant that the operand does not take";
+    WrongSpace = 508, "an address in the wrong state space";
+    VectorLength = 509, "a vector of the wrong length";
+    MissingOperand = 510, "an operand that the modifiers demand";
+    UnexpectedOperand = 511, "an operand that the modifiers forbid";
+    Combination = 512, "modifiers or operands that do not go together";
+    Unavailable = 513, "an instruction that this version or target does not have yet";
+    Withdrawn = 514, "an instruction that this version or target has no more";
+    GuardType = 515, "a guard that is no predicate";
+    IgnoredModifier = 516, "a modifier without effect";
+
+    TargetVersion = 601, "a target that this version does not have";
+    TargetOption = 602, "options of a target that do not go together or with it";
+    DirectiveFloor = 603, "a directive that this version or target does not have";
+    VariablePlace = 604, "a variable in a state space that it cannot have there";
+    VariableType = 605, "a type that a variable cannot have there";
+    VectorType = 606, "a vector that cannot be declared";
+    IncompleteArray = 607, "an array without its size";
+    Alignment = 608, "an alignment that is none";
+    Attribute = 609, "an attribute that does not go with the declaration";
+    Linkage = 610, "a linkage that does not go with the declaration";
+    InitialValue = 611, "an initial value of the wrong sort";
+    InitialCount = 612, "more or fewer initial values than elements";
+    InitialPlace = 613, "an initial value where none is possible";
+    Parameter = 614, "a parameter that a function or kernel cannot have";
+    ParameterSpace = 615, "more parameters than fit";
+    DirectiveValue = 616, "a value that the directive does not take";
+    DirectiveConflict = 617, "directives that do not go together";
+    Redeclaration = 618, "a declaration that differs from the first one";
+    Prototype = 619, "a prototype that differs from the first one";
+    Alias = 620, "an alias that cannot be";
+    CallTarget = 621, "something that cannot be called so";
+    CallCount = 622, "a call with too few or too many arguments or results";
+    CallArgument = 623, "an argument that the parameter does not take";
+    ParameterAccess = 624, "a parameter read or written the wrong way round";
+    DebugInfo = 625, "debug information that does not fit";
+    PragmaPlace = 626, "a pragma out of its place";
+    UnknownPragma = 627, "a pragma that PTX does not know";
+
+    UnusedRegister = 701, "a register that nothing mentions";
+    UnusedLabel = 702, "a label that nothing mentions";
+    UnusedFunction = 703, "a function that nothing can call";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";

@@ -3,10 +3,11 @@
 //! An id is a 32-bit number with a type of its own, so that a register of one body cannot be
 //! mistaken for a label. Ids are given in order and never reused.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
+
+use crate::table::Table;
 
 /// A typed 32-bit index into a [`PrimaryMap`].
 pub trait EntityId: Copy + Eq {
@@ -102,7 +103,7 @@ entity_ids! {
 
 /// A dense map from ids, given in order, to values.
 pub struct PrimaryMap<K, V> {
-    items: Vec<V>,
+    pub(crate) rows: Table<V>,
     key: PhantomData<fn() -> K>,
 }
 
@@ -110,69 +111,48 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     /// An empty map; does not allocate.
     pub const fn new() -> Self {
         Self {
-            items: Vec::new(),
+            rows: Table::new(),
             key: PhantomData,
         }
-    }
-
-    /// Adds a value and gives its id.
-    ///
-    /// Large maps grow by a quarter, so that a huge function does not cost twice its size.
-    #[inline]
-    pub fn push(&mut self, value: V) -> K {
-        let id = K::from_index(self.items.len());
-        push(&mut self.items, value);
-        id
     }
 
     /// The value of `id`, if there is one.
     #[inline]
     pub fn get(&self, id: K) -> Option<&V> {
-        self.items.get(id.index())
-    }
-
-    /// The value of `id`, to change.
-    #[inline]
-    pub fn get_mut(&mut self, id: K) -> Option<&mut V> {
-        self.items.get_mut(id.index())
+        self.rows.at(id.index())
     }
 
     /// How many values there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.rows.len()
     }
 
     /// Whether the map is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.rows.is_empty()
     }
 
     /// The id that the next [`push`](Self::push) will give.
     #[inline]
     pub fn next_id(&self) -> K {
-        K::from_index(self.items.len())
+        K::from_index(self.rows.len())
     }
 
     /// All ids in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator + use<K, V> {
-        (0..self.items.len()).map(K::from_index)
+        (0..self.rows.len()).map(K::from_index)
     }
 
     /// All values in the order of their ids.
     pub fn values(&self) -> core::slice::Iter<'_, V> {
-        self.items.iter()
-    }
-
-    /// All values, to change.
-    pub fn values_mut(&mut self) -> core::slice::IterMut<'_, V> {
-        self.items.iter_mut()
+        self.rows.iter()
     }
 
     /// All ids with their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
-        self.items
+        self.rows
             .iter()
             .enumerate()
             .map(|(i, v)| (K::from_index(i), v))
@@ -180,81 +160,62 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 
     /// The values as a slice, indexed by position.
     pub fn as_slice(&self) -> &[V] {
-        &self.items
+        &self.rows
     }
 
-    /// Moves the content out at its exact size and leaves this map empty; a small map keeps its
-    /// room for the next use.
-    pub fn take_exact(&mut self) -> Self
-    where
-        V: Clone,
-    {
-        Self {
-            items: take_exact(&mut self.items),
-            key: PhantomData,
-        }
+    /// Forgets every value.
+    pub fn clear(&mut self) {
+        self.rows.clear();
     }
 }
 
-/// Below this many elements a scratch vector is copied out and kept; above, it is given away.
-const KEEP: usize = 1 << 12;
-
-pub(crate) fn take_exact<V: Clone>(items: &mut Vec<V>) -> Vec<V> {
-    if items.len() <= KEEP {
-        let exact = items.as_slice().to_vec();
-        items.clear();
-        exact
-    } else {
-        let mut exact = core::mem::take(items);
-        exact.shrink_to_fit();
-        exact
+impl<K: EntityId, V: Clone> PrimaryMap<K, V> {
+    /// Adds a value and gives its id.
+    #[inline]
+    pub fn push(&mut self, value: V) -> K {
+        K::from_index(self.rows.push(value))
     }
-}
 
-/// `Vec::push` with a gentler growth for large vectors.
-#[inline]
-pub(crate) fn push<V>(items: &mut Vec<V>, value: V) {
-    if items.len() == items.capacity() {
-        grow(items);
+    /// The value of `id`, to change.
+    #[inline]
+    pub fn get_mut(&mut self, id: K) -> Option<&mut V> {
+        self.rows.get_mut(id.index())
     }
-    items.push(value);
-}
 
-#[cold]
-fn grow<V>(items: &mut Vec<V>) {
-    let len = items.len();
-    let more = if len < KEEP { len.max(16) } else { len / 4 };
-    items.reserve_exact(more);
+    /// All values, to change.
+    pub fn values_mut(&mut self) -> core::slice::IterMut<'_, V> {
+        self.rows.iter_mut()
+    }
 }
 
 impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
     type Output = V;
     #[inline]
     fn index(&self, id: K) -> &V {
-        &self.items[id.index()]
+        match self.rows.at(id.index()) {
+            Some(value) => value,
+            None => &self.rows[id.index()],
+        }
     }
 }
 
-impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
+impl<K: EntityId, V: Clone> IndexMut<K> for PrimaryMap<K, V> {
     #[inline]
     fn index_mut(&mut self, id: K) -> &mut V {
-        &mut self.items[id.index()]
+        &mut self.rows[id.index()]
     }
 }
 
-impl<K, V> Default for PrimaryMap<K, V> {
+impl<K: EntityId, V> Default for PrimaryMap<K, V> {
     fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            key: PhantomData,
-        }
+        Self::new()
     }
 }
 
 impl<K, V: Clone> Clone for PrimaryMap<K, V> {
     fn clone(&self) -> Self {
         Self {
-            items: self.items.clone(),
+            rows: self.rows.clone(),
             key: PhantomData,
         }
     }
@@ -262,12 +223,12 @@ impl<K, V: Clone> Clone for PrimaryMap<K, V> {
 
 impl<K, V: fmt::Debug> fmt::Debug for PrimaryMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.items).finish()
+        self.rows.fmt(f)
     }
 }
 
 impl<K, V: PartialEq> PartialEq for PrimaryMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
-        self.items == other.items
+        self.rows == other.rows
     }
 }

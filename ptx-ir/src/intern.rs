@@ -29,7 +29,7 @@ const EXTRA: u32 = 1 << 31;
 /// A fast hash of a short text; deterministic, not resistant to collisions made on purpose
 /// (the table then degrades, as its probing is bounded only by its size).
 #[inline]
-fn hash(text: &[u8]) -> u64 {
+fn hash(text: &[u8]) -> u32 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut h = (text.len() as u64).wrapping_mul(K);
     let mut rest = text;
@@ -47,14 +47,16 @@ fn hash(text: &[u8]) -> u64 {
         last = last << 8 | b as u64;
     }
     h = (h ^ last).wrapping_mul(K);
-    h ^ h >> 32
+    (h >> 32) as u32
 }
 
 impl Interner {
-    /// An empty set whose texts may point into `source`.
-    pub fn new(source: Option<Arc<[u8]>>) -> Self {
+    /// An empty set with room for some texts, which may point into `source`.
+    pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
         Self {
             source,
+            entries: Vec::with_capacity(room),
+            table: alloc::vec![0; (room * 2).next_power_of_two()],
             ..Self::default()
         }
     }
@@ -127,12 +129,12 @@ impl Interner {
                     at | EXTRA
                 });
                 let index = self.entries.len() as u32;
-                crate::entity::push(
+                crate::table::push(
                     &mut self.entries,
                     Entry {
                         start,
                         len: text.len() as u32,
-                        hash: h as u32,
+                        hash: h,
                     },
                 );
                 self.table[slot] = index + 1;
@@ -143,15 +145,15 @@ impl Interner {
 
     /// The number of `text`, or the free slot where it belongs. The table is never full.
     #[inline]
-    fn probe(&self, text: &[u8], h: u64) -> Result<u32, usize> {
+    fn probe(&self, text: &[u8], h: u32) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
-        let mut slot = (h >> 32) as usize & mask;
+        let mut slot = h as usize & mask;
         loop {
             match self.table[slot] {
                 0 => return Err(slot),
                 n => {
                     let e = &self.entries[n as usize - 1];
-                    if e.hash == h as u32 && self.text(e) == text {
+                    if e.hash == h && self.text(e) == text {
                         return Ok(n - 1);
                     }
                 }
@@ -165,7 +167,7 @@ impl Interner {
         let size = (self.table.len() * 2).max(64);
         let mut table = alloc::vec![0u32; size];
         for (i, e) in self.entries.iter().enumerate() {
-            let mut slot = (hash(self.text(e)) >> 32) as usize & (size - 1);
+            let mut slot = e.hash as usize & (size - 1);
             while table[slot] != 0 {
                 slot = (slot + 1) & (size - 1);
             }

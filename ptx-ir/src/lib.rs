@@ -23,8 +23,11 @@ pub mod lex;
 mod limits;
 mod module;
 mod operand;
+pub mod shape;
+mod share;
 mod signature;
 mod span;
+mod table;
 pub mod tiling;
 
 pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
@@ -46,3 +49,4 @@ pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, Operand
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
+pub use table::Table;

@@ -118,14 +118,22 @@ pub struct Module {
 }
 
 impl Module {
-    /// An empty module over a source.
+    /// An empty module over a source, with room for what the first bytes of it commonly hold.
     pub fn with_source(source: Arc<[u8]>) -> Self {
-        Self {
-            names: Interner::new(Some(source.clone())),
-            signatures: Signatures::new(Some(source.clone())),
+        let bytes = source.len().min(Body::SHARED_TEXT);
+        let mut module = Self {
+            origins: Vec::with_capacity(bytes / 400),
+            names: Interner::new(Some(source.clone()), bytes / 100),
+            signatures: Signatures::new(Some(source.clone()), bytes / 100),
+            params: Vec::with_capacity(bytes / 200),
             source: Some(source),
             ..Self::default()
-        }
+        };
+        module.items.rows.reserve(bytes / 400);
+        module.symbols.rows.reserve(bytes / 512);
+        module.functions.rows.reserve(bytes / 800);
+        module.bodies.rows.reserve(bytes / 800);
+        module
     }
 
     /// The bytes it was read from; empty for a module made from nothing.
@@ -190,7 +198,7 @@ impl Module {
 
     /// Adds an item at its place in the source.
     pub fn push_item(&mut self, item: Item, origin: Origin) -> ItemId {
-        crate::entity::push(&mut self.origins, origin);
+        crate::table::push(&mut self.origins, origin);
         self.items.push(item)
     }
 }

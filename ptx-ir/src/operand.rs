@@ -3,11 +3,11 @@
 //! Parts that do not fit stand in the side tables of an [`OperandPool`], one per body and one for
 //! the module level.
 
-use alloc::vec::Vec;
 use ptx_isa::{Selector, SpecialReg};
 
 use crate::constant::ConstValue;
-use crate::entity::{PrimaryMap, take_exact};
+use crate::entity::PrimaryMap;
+use crate::table::Table;
 use crate::{AddrId, EntityId, ImmId, LabelId, ListId, NameId, OperandRef, RegId, SymbolId, VarId};
 
 /// One operand.
@@ -123,6 +123,15 @@ impl OperandRange {
         self.len == 0
     }
 
+    /// These operands of the pool that holds `operands`.
+    #[inline]
+    pub fn of(self, operands: &[Operand]) -> &[Operand] {
+        let start = self.start as usize;
+        operands
+            .get(start..start + self.len as usize)
+            .unwrap_or_default()
+    }
+
     /// Where the `index`-th operand stands.
     pub const fn at(self, index: u32) -> OperandRef {
         OperandRef::new(self.start + index)
@@ -132,7 +141,7 @@ impl OperandRange {
 /// Operands and the tables behind them.
 #[derive(Clone, Default, Debug)]
 pub struct OperandPool {
-    pub(crate) operands: Vec<Operand>,
+    pub(crate) operands: Table<Operand>,
     pub(crate) lists: PrimaryMap<ListId, OperandRange>,
     pub(crate) addresses: PrimaryMap<AddrId, Address>,
     pub(crate) immediates: PrimaryMap<ImmId, Immediate>,
@@ -143,7 +152,7 @@ impl OperandPool {
     #[inline]
     pub fn get(&self, at: OperandRef) -> Operand {
         self.operands
-            .get(at.index())
+            .at(at.index())
             .copied()
             .unwrap_or(Operand::Absent)
     }
@@ -157,10 +166,7 @@ impl OperandPool {
     /// The operands of `range`.
     #[inline]
     pub fn slice(&self, range: OperandRange) -> &[Operand] {
-        let start = range.start as usize;
-        self.operands
-            .get(start..start + range.len as usize)
-            .unwrap_or_default()
+        range.of(&self.operands)
     }
 
     /// The elements of a list.
@@ -186,15 +192,16 @@ impl OperandPool {
         &self.operands
     }
 
+    /// Every address expression in the pool.
+    pub fn addresses(&self) -> &[Address] {
+        self.addresses.as_slice()
+    }
+
     /// Adds operands and gives their range.
     #[inline]
     pub fn extend(&mut self, operands: &[Operand]) -> OperandRange {
-        let start = self.operands.len() as u32;
-        for &o in operands {
-            crate::entity::push(&mut self.operands, o);
-        }
         OperandRange {
-            start,
+            start: self.operands.append(operands) as u32,
             len: operands.len() as u32,
         }
     }
@@ -233,21 +240,12 @@ impl OperandPool {
 
     /// Replaces every operand, also those inside addresses.
     pub fn map_names(&mut self, mut replace: impl FnMut(Operand) -> Operand) {
-        for o in &mut self.operands {
+        for o in self.operands.iter_mut() {
             *o = replace(*o);
         }
         for a in self.addresses.values_mut() {
             a.base = replace(a.base);
             a.offset = replace(a.offset);
-        }
-    }
-
-    pub(crate) fn take_exact(&mut self) -> Self {
-        Self {
-            operands: take_exact(&mut self.operands),
-            lists: self.lists.take_exact(),
-            addresses: self.addresses.take_exact(),
-            immediates: self.immediates.take_exact(),
         }
     }
 }

@@ -38,11 +38,14 @@ pub struct Signatures {
 }
 
 impl Signatures {
-    /// An empty table whose mnemonics may point into `source`.
-    pub fn new(source: Option<Arc<[u8]>>) -> Self {
+    /// An empty table with room for some mnemonics, which may point into `source`.
+    pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
+        let mut records = PrimaryMap::new();
+        records.rows.reserve(room);
         Self {
-            texts: Interner::new(source),
-            ..Self::default()
+            texts: Interner::new(source, room),
+            records,
+            words: Vec::with_capacity(room * 2),
         }
     }
 

@@ -20,17 +20,25 @@ pub struct Binding<'a> {
     bound: [Option<Bound<'a>>; MAX_OPERANDS],
     /// The first operand of the place whose shape is not that of the form.
     pub(crate) misshapen: u32,
+    /// Which of the written operands each is, or is a part of, counted from one.
+    written: [u8; MAX_OPERANDS],
 }
 
 impl<'a> Binding<'a> {
     pub(crate) const EMPTY: Self = Self {
         bound: [None; MAX_OPERANDS],
         misshapen: 0,
+        written: [0; MAX_OPERANDS],
     };
 
     /// What is written for an operand; the base of an address without its brackets.
     pub fn get(&self, operand: usize) -> Option<&'a Written<'a>> {
         self.bound(operand).map(|b| b.inner)
+    }
+
+    /// Which of the written operands it is, or is a part of, counted from zero.
+    pub fn written(&self, operand: usize) -> Option<usize> {
+        usize::from(*self.written.get(operand)?).checked_sub(1)
     }
 
     pub(crate) fn bound(&self, operand: usize) -> Option<Bound<'a>> {
@@ -54,7 +62,11 @@ impl<'a> Binding<'a> {
             (Within::Bracket(_), Shape::Bracket(parts)) => parts,
             (Within::Vector(_), Shape::Vector(parts)) => parts,
             (Within::Bracket(_), Shape::Register(_) | Shape::Variable(..))
-                if head.marks.contains(Marks::BARE) =>
+                if head.marks.contains(if outer.indexed {
+                    Marks::INDEXED
+                } else {
+                    Marks::BARE
+                }) =>
             {
                 self.set(first, outer, outer);
                 return;
@@ -141,7 +153,7 @@ pub(crate) fn bindings<'a>(
     let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));
     masks.map(move |mask| {
         let mut binding = Binding::EMPTY;
-        let mut next = written.iter();
+        let mut next = (1..).zip(written);
         let mut index = 0;
         for (start, end, optional) in places(form) {
             if optional {
@@ -151,7 +163,9 @@ pub(crate) fn bindings<'a>(
                 }
             }
             let operands = form.operands().get(start..end).unwrap_or(&[]);
-            if let Some(outer) = next.next() {
+            if let Some((nth, outer)) = next.next() {
+                let of_place = binding.written.iter_mut().take(end).skip(start);
+                of_place.for_each(|entry| *entry = nth);
                 binding.bind_place(operands, start, outer);
             }
         }

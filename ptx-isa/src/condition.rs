@@ -32,6 +32,10 @@ pub enum OperandTest {
     Pair,
     /// Does `.unified` follow it?
     Unified,
+    /// A vector with `_` among its elements.
+    Partial,
+    /// Is it floating point, or a vector that begins with that?
+    Floating,
     /// Is it a vector of so many elements?
     Vector(u16),
 }
@@ -127,9 +131,9 @@ mod tests {
     fn what_modifiers_decide() {
         let opcode = Opcode::from_text(b"brev").unwrap();
         let (_, form, assignment) = find_form(opcode, &[Modifier::B32]).unwrap();
-        static OPEN: Cond = Cond::Operand(0, OperandTest::Immediate);
-        static FILLED: Cond = Cond::Filled(0);
-        static EMPTY: Cond = Cond::Filled(9);
+        const OPEN: Cond = Cond::Operand(0, OperandTest::Immediate);
+        const FILLED: Cond = Cond::Filled(0);
+        const EMPTY: Cond = Cond::Filled(9);
         for (cond, decided) in [
             (OPEN, None),
             (FILLED, Some(true)),

@@ -2,8 +2,8 @@
 
 use crate::fit::Expected;
 use crate::{
-    Access, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Selector, Shape,
-    StateSpace, TypeExpr, TypeKind, Written,
+    Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Selector, Shape, StateSpace,
+    TableKind, TypeExpr, TypeKind, Written,
 };
 
 /// Where an address may lie.
@@ -44,6 +44,8 @@ pub(crate) struct Element<'o> {
     pub(crate) operand: &'o Operand,
     pub(crate) expected: Expected,
     pub(crate) spaces: SpaceRule,
+    /// Whether the form calls a function.
+    pub(crate) calls: bool,
 }
 
 impl Element<'_> {
@@ -78,7 +80,26 @@ impl Element<'_> {
     /// Whether a register may be an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::Both);
-        value && self.expected.takes_element(ty, self.has(Marks::WIDEN))
+        let widen = self.has(Marks::WIDEN);
+        value
+            && if self.has(Marks::EXACT) {
+                self.expected.takes_register(ty, widen)
+            } else {
+                self.expected.takes_element(ty, widen)
+            }
+    }
+
+    /// A constant in a vector without registers.
+    pub(crate) fn alone(&self, constant: &Written<'_>) -> Result<(), OperandProblem> {
+        let integer = matches!(constant.shape, Shape::Integer(_));
+        if self
+            .expected
+            .takes_alone(integer, constant.shape == Shape::Single)
+        {
+            Ok(())
+        } else {
+            Err(OperandProblem::Constant)
+        }
     }
 
     /// One register without braces where a vector of one would do: `_` is no such register.
@@ -118,7 +139,11 @@ impl Element<'_> {
                 shape => kind(matches!(shape, Shape::Variable(..))),
             },
             Role::Args | Role::Rets => Ok(()),
-            Role::Table => kind(matches!(written.shape, Shape::Table(_))),
+            Role::Table => kind(match written.shape {
+                Shape::Table(TableKind::Branches) => !self.calls,
+                Shape::Table(_) => self.calls,
+                _ => false,
+            }),
             Role::Sreg => self.special(written),
         }
     }
@@ -164,6 +189,8 @@ impl Element<'_> {
     fn constant(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let (sort, value) = match written.shape {
             Shape::Integer(value) => (self.expected.takes_integer(), Some(value)),
+            // A count, a place, a table of truth values: no fraction.
+            _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
             shape => (self.expected.takes_float(shape == Shape::Single), None),
         };
         let in_range = match (self.operand.range, value) {
@@ -185,9 +212,18 @@ impl Element<'_> {
             Shape::Sink if sink => Ok(()),
             Shape::Sink => Err(OperandProblem::Sink),
             _ if self.has(Marks::SINK_ONLY) => Err(OperandProblem::Kind),
+            // Two halves are an integer to those that compute with integers, not to a count or a place.
+            Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
+                Err(OperandProblem::Type)
+            }
+            Shape::Float | Shape::Single if self.has(Marks::EXACT) && !self.is_float() => {
+                Err(OperandProblem::Constant)
+            }
+            Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
+            Shape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
             Shape::Register(_) => Err(OperandProblem::Type),
             Shape::Integer(_) | Shape::Float | Shape::Single if reads => self.constant(written),
             // The address of a function is a value to the assembler, but no count, length or place.
@@ -201,17 +237,44 @@ impl Element<'_> {
         }
     }
 
+    fn is_float(&self) -> bool {
+        matches!(self.expected, Expected::Type(ty) if ty.is_float())
+    }
+
+    /// Whether several bytes or half words of it are computed with at once.
+    fn selects(&self) -> bool {
+        self.has(Marks::HALVES) || self.has(Marks::BYTES)
+    }
+
     fn takes_function(&self) -> bool {
-        let count = match self.operand.ty {
+        // What holds numbers of eight bits and less holds no address.
+        let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
+        let exact =
+            self.has(Marks::EXACT) || matches!(self.expected, Expected::Type(ty) if short(ty));
+        self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
+    }
+
+    /// Whether the operand is an integer or a truth value whatever the instruction computes with.
+    fn is_count(&self) -> bool {
+        match self.operand.ty {
             TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
             _ => false,
-        };
-        self.operand.role == Role::Use && !count
+        }
     }
 
     fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let opaque = self.opaque();
+        let tmem = self.has(Marks::TMEM);
         match written.shape {
+            // Anything that has a name and is not of another width.
+            Shape::Variable(..) if tmem && self.has(Marks::LAX) => Ok(()),
+            Shape::Register(ty) if tmem && self.has(Marks::LAX) && matches!(ty.bits(), 1 | 32) => {
+                Ok(())
+            }
+            Shape::Register(ty) if tmem && ty != ScalarType::B32 => Err(OperandProblem::Type),
+            Shape::Special(register) if tmem && register.scalar_type().bits() > 32 => {
+                Err(OperandProblem::Type)
+            }
             Shape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {
                     &[32]
@@ -226,6 +289,15 @@ impl Element<'_> {
                     Err(OperandProblem::Type)
                 }
             }
+            // A special register is a symbol as good as any, unless it is a vector or the space has to be known.
+            Shape::Special(register) if opaque.is_none() && !register.is_vector() => {
+                let known = matches!(self.spaces, SpaceRule::Words(_, false));
+                if register.scalar_type() == ScalarType::Pred || known {
+                    Err(OperandProblem::Kind)
+                } else {
+                    Ok(())
+                }
+            }
             Shape::Variable(space, ty) => {
                 if self.has(Marks::TMEM) {
                     return Err(OperandProblem::NeedsRegister);
@@ -233,9 +305,8 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
-                    None if is_opaque && self.operand.access != Access::None => {
-                        Err(OperandProblem::Kind)
-                    }
+                    None if is_opaque && self.has(Marks::PLAIN) => Err(OperandProblem::Kind),
+                    None if is_opaque => Ok(()),
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),
                     _ => Ok(()),
                 }

@@ -1,5 +1,7 @@
 //! Which registers and constants may stand for an operand of a type.
 
+use core::fmt;
+
 use crate::{Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
 
 /// The type an operand must have.
@@ -29,10 +31,11 @@ impl Expected {
                 return slot_type(slot).map_or(Self::Any, |ty| Self::Width(ty.bits()));
             }
             TypeExpr::Wide(slot) => slot_type(slot).and_then(|ty| like(ty.kind(), ty.bits() * 2)),
-            TypeExpr::Hold(slot) => match slot_type(slot) {
-                Some(ty) if ty.bits() < 32 => Some(ScalarType::B32),
-                ty => ty,
-            },
+            TypeExpr::Hold(slot) => slot_type(slot).map(|ty| match ty.bits() {
+                ..32 if ty.is_integer() => ScalarType::U32,
+                ..32 => pair(ty).unwrap_or(ScalarType::B32),
+                _ => ty,
+            }),
         };
         ty.map_or(Self::Any, Self::Type)
     }
@@ -40,6 +43,17 @@ impl Expected {
     /// Whether it may be a predicate.
     pub fn is_predicate(self) -> bool {
         matches!(self, Self::Any | Self::Type(ScalarType::Pred))
+    }
+
+    /// Whether it is of half precision: one number, or two.
+    pub(crate) fn is_half(self) -> bool {
+        let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
+        matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
+    }
+
+    /// Whether registers are declared with it.
+    pub(crate) fn is_declared(self) -> bool {
+        matches!(self, Self::Type(ty) if ty.is_register_type())
     }
 
     /// The width in bits.
@@ -63,18 +77,23 @@ impl Expected {
         if ty == ScalarType::Pred || register == ScalarType::Pred {
             return ty == register;
         }
-        let (ty_kind, register_kind) = (ty.kind(), register.kind());
+        let register_kind = register.kind();
+        let ty_kind = ty.kind();
         if register.bits() == ty.bits() {
-            return ty == register
+            return ty == register && ty.lanes() != 4
                 || ty_kind == TypeKind::Bits
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
+                    // Four short numbers are bits.
+                    TypeKind::Packed if register.lanes() == 4 => ty.lanes() != 4,
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };
         }
+        // What no register is declared with has its own width.
         widen
+            && ty.is_register_type()
             && register.bits() > ty.bits()
             && match register_kind {
                 TypeKind::Bits => true,
@@ -86,10 +105,28 @@ impl Expected {
             }
     }
 
-    /// Whether an element of a vector may be of the type: integers count as bits there.
+    /// Whether an element of a vector may be of the type: integers count as bits there, where the operand is of a type
+    /// that registers are declared with and that is not packed.
     pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
+        let simple = match self {
+            Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
+            Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
+            _ => true,
+        };
         let as_bits = register.is_integer() && Some(register.bits()) == self.bits();
-        as_bits || self.takes_register(register, widen)
+        simple && as_bits || self.takes_register(register, widen)
+    }
+
+    /// Whether a vector of nothing but such constants may stand for the operand where its elements have to be of the
+    /// type itself: there a constant has a width.
+    pub(crate) fn takes_alone(self, integer: bool, single: bool) -> bool {
+        let Self::Type(ty) = self else { return false };
+        match ty.bits() {
+            64 => true,
+            32 if integer => ty.is_integer(),
+            32 => single && matches!(ty, ScalarType::B32 | ScalarType::F32),
+            _ => false,
+        }
     }
 
     /// Whether an integer constant may stand for the operand.
@@ -119,6 +156,22 @@ impl Expected {
     }
 }
 
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any type"),
+            Self::Type(ty) => write!(f, "`{ty}`"),
+            Self::Width(bits) => write!(f, "any of {bits} bits"),
+        }
+    }
+}
+
+/// The type of two of them in 32 bits.
+fn pair(ty: ScalarType) -> Option<ScalarType> {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
+}
+
 /// The type of a kind and a width that registers may be declared with.
 fn like(kind: TypeKind, bits: u16) -> Option<ScalarType> {
     let mut all = ScalarType::ALL.iter().copied();
@@ -137,6 +190,8 @@ mod tests {
             ('p', 'p') => true,
             ('p', _) | (_, 'p') => false,
             ('b', _) | (_, 'b') => true,
+            // Four short numbers are bits, but to no other four.
+            (_, 'v') if b.lanes() == 4 => a.lanes() != 4,
             ('i', 'i') => !is_packed(a) || a == b,
             ('i', 'v') => true,
             _ => a == b,
@@ -151,6 +206,7 @@ mod tests {
                     "{ty} {register}"
                 );
                 let wider = register.bits() > ty.bits()
+                    && ty.is_register_type()
                     && match kind(register) {
                         'b' => kind(ty) != 'p',
                         'i' | 'v' => matches!(kind(ty), 'b' | 'i') && !is_packed(ty),

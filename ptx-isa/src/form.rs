@@ -123,6 +123,8 @@ pub enum RuleKind {
     Default(u8, Modifier, Cond),
     /// At most one of the operands has the mark.
     AtMostOne(&'static [u8], Marks),
+    /// Of two operands, where both are constants, the first is not larger than the second.
+    Limit(u8, u8),
     /// All instructions of a kernel agree in the slot; the flag makes it a warning.
     Same(u8, bool),
 }
@@ -249,6 +251,12 @@ impl Form {
     /// Tables of legal combinations.
     pub const fn tables(&self) -> &'static [Table] {
         self.tables
+    }
+
+    /// Whether the values of constants decide about it, not only their sort.
+    pub fn asks_for_values(&self) -> bool {
+        let limits = |r: &Rule| matches!(r.kind, RuleKind::Limit(..));
+        self.operands.iter().any(|o| o.range.is_some()) || self.rules.iter().any(limits)
     }
 
     /// What it does beyond its operands.

@@ -5,7 +5,8 @@ use crate::element::{Element, SpaceRule, takes_constants};
 use crate::fit::Expected;
 use crate::{
     Access, Cell, Context, Form, Length, Marks, Operand, OperandProblem, OperandTest, Problem,
-    Problems, Role, RuleKind, Shape, SlotAssignment, Spaces, StateSpace, Table, TokenSet, Written,
+    Problems, Role, RuleKind, ScalarType, Shape, SlotAssignment, Spaces, StateSpace, Table,
+    TokenSet, TypeKind, Within, Written,
 };
 
 /// A form with what fills its slots and its operands.
@@ -97,11 +98,23 @@ impl<'a> Judge<'a, '_> {
                     let marked = operands.iter().filter(|&&o| self.operand(o.into(), test));
                     marked.count() <= 1
                 }
+                RuleKind::Limit(low, high) => match (self.constant(low), self.constant(high)) {
+                    (Some(low), Some(high)) => low as u64 <= high as u64,
+                    _ => true,
+                },
                 _ => true,
             };
             if !kept {
                 problems.add(Problem::Rule(rule));
             }
+        }
+    }
+
+    /// The value of an operand that is a constant.
+    fn constant(&self, operand: u8) -> Option<i64> {
+        match self.binding.get(operand.into())?.shape {
+            Shape::Integer(value) => Some(value),
+            _ => None,
         }
     }
 
@@ -205,11 +218,25 @@ impl<'a> Judge<'a, '_> {
         if bound.outer.unified && !(operand.marks.contains(Marks::UNIFIED) && global) {
             return Err(OperandProblem::Unified);
         }
+        let constant = matches!(
+            written.shape,
+            Shape::Integer(_) | Shape::Float | Shape::Single
+        );
+        // The second part of an address is no constant without braces, the third has braces.
+        if let (Within::Bracket(1..), Shape::Bracket(parts)) = (operand.within, bound.outer.shape) {
+            let third = matches!(parts, [_, _, c] if core::ptr::eq(c, written));
+            if constant
+                || third && !matches!(written.shape, Shape::Vector(_) | Shape::RegisterVector(..))
+            {
+                return Err(OperandProblem::Shape);
+            }
+        }
         let expected = Expected::of(operand.ty, self.assignment, self.form);
         let element = Element {
             operand,
             expected,
             spaces: self.spaces(operand),
+            calls: self.form.operands().iter().any(|o| o.role == Role::Func),
         };
         let Some((length, scalar_too)) = self.wanted_length(index, operand) else {
             if operand.marks.contains(Marks::PARTS) && element.parts(written) {
@@ -234,22 +261,7 @@ impl<'a> Judge<'a, '_> {
                     return Err(OperandProblem::Sink);
                 }
                 alike(elements)?;
-                let reads = takes_constants(operand);
-                let register = |float: bool| {
-                    let among = |e: &Written<'_>| match e.shape {
-                        Shape::Register(ty) => ty.is_float() == float,
-                        _ => false,
-                    };
-                    elements.iter().any(among)
-                };
-                let (floats, others) = (register(true), register(false));
-                elements.iter().try_for_each(|e| match e.shape {
-                    // The type of a constant among registers is theirs.
-                    Shape::Integer(_) if reads && others && !floats => Ok(()),
-                    Shape::Float | Shape::Single if reads && (floats || others) => Ok(()),
-                    Shape::Register(ty) if element.takes_element(ty) => Ok(()),
-                    _ => element.check(e),
-                })
+                self.elements(operand, &element, elements)
             }
             Shape::RegisterVector(ty, count) => {
                 if !fits(count.into()) {
@@ -270,9 +282,70 @@ impl<'a> Judge<'a, '_> {
                 })
             }
             Shape::Sink if length > 1 => Err(OperandProblem::Shape),
+            Shape::Integer(_) | Shape::Float | Shape::Single
+                if operand.marks.contains(Marks::EXACT) && takes_constants(operand) && longer =>
+            {
+                element.alone(written)
+            }
             _ if scalar_too || longer && length == 1 => element.check_scalar(written),
             _ => Err(OperandProblem::Length(length)),
         }
+    }
+
+    /// What is wrong with the elements of a vector that is as long as it has to be.
+    fn elements(
+        &self,
+        operand: &Operand,
+        element: &Element<'_>,
+        elements: &[Written<'a>],
+    ) -> Result<(), OperandProblem> {
+        let reads = takes_constants(operand);
+        let any = |which: &dyn Fn(ScalarType) -> bool| {
+            elements
+                .iter()
+                .any(|e| matches!(e.shape, Shape::Register(ty) if which(ty)))
+        };
+        let bits = any(&|ty| ty.kind() == TypeKind::Bits);
+        let exact = operand.marks.contains(Marks::EXACT) || element.expected.is_half();
+        let alone = exact && !any(&|_| true);
+        let Some(first) = elements.first() else {
+            return Ok(());
+        };
+        elements.iter().try_for_each(|e| match e.shape {
+            // A selection is without effect on a whole register.
+            Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
+                Err(OperandProblem::Lanes)
+            }
+            // Nothing holds four short numbers among others.
+            Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
+            // The first element gives a vector its type, and no constant is of a type without registers.
+            Shape::Integer(_) | Shape::Float | Shape::Single
+                if core::ptr::eq(e, first)
+                    && !operand.marks.contains(Marks::EXACT)
+                    && element.expected.is_half()
+                    && !element.expected.is_declared() =>
+            {
+                Err(OperandProblem::Constant)
+            }
+            Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),
+            // The type of a constant among registers is theirs.
+            Shape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),
+            Shape::Float | Shape::Single if reads && (bits || any(&ScalarType::is_float)) => Ok(()),
+            // A special register is 32 bits of anything here, also of a result.
+            Shape::Special(register)
+                if register.scalar_type().bits() == 32
+                    && any(&|ty| ty.bits() == 32)
+                    && operand.role != Role::Sreg =>
+            {
+                Ok(())
+            }
+            // And so is a predicate, among bits; what stands among bits is bits.
+            Shape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
+            Shape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
+            Shape::Register(ty) if element.takes_element(ty) => Ok(()),
+            Shape::Function | Shape::Kernel => Err(OperandProblem::Kind),
+            _ => element.check(e),
+        })
     }
 
     /// The state space an address must lie in: a word of a slot or a list.
@@ -305,21 +378,27 @@ fn columns(shape: crate::Modifier) -> Option<u16> {
     rest.get(..end)?.parse().ok()
 }
 
-/// The elements of a vector are of one width, and not of integers and floating point both.
+/// Bits as wide as a type.
+fn as_bits(ty: ScalarType) -> ScalarType {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
+        .unwrap_or(ty)
+}
+
+/// The elements of a vector are of one width, and not of integers and floating point both; a predicate may stand among
+/// bits.
 fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
-    let mut width = None;
-    let (mut integers, mut floats) = (false, false);
-    for element in elements {
-        let Shape::Register(ty) = element.shape else {
-            continue;
-        };
-        if *width.get_or_insert(ty.bits()) != ty.bits() {
-            return Err(OperandProblem::Type);
-        }
-        integers |= ty.is_integer();
-        floats |= ty.is_float();
-    }
-    if integers && floats {
+    let registers = || {
+        elements.iter().filter_map(|e| match e.shape {
+            Shape::Register(ty) => Some(ty),
+            _ => None,
+        })
+    };
+    let among_bits = registers().all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
+    let width = registers().next().map(ScalarType::bits);
+    let one_width = registers().all(|ty| Some(ty.bits()) == width);
+    let mixed = registers().any(ScalarType::is_integer) && registers().any(ScalarType::is_float);
+    if mixed || !one_width && !among_bits {
         Err(OperandProblem::Type)
     } else {
         Ok(())

@@ -1,11 +1,37 @@
 //! Whether an instruction is legal, why not, and from when and where on it is.
 
 use crate::bind::{Binding, bindings, operand_count};
+use crate::fit::Expected;
 use crate::judge::Judge;
 use crate::{
-    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, SlotAssignment,
-    Target, TargetSet, find_instruction,
+    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, Shape,
+    SlotAssignment, SpecialReg, Target, TargetSet, find_instruction,
 };
+
+/// What an instruction needs of the version and the target.
+#[derive(Copy, Clone)]
+enum Need {
+    /// One of these is met.
+    One(&'static [Floor]),
+    /// None of these is met.
+    No(&'static [Floor]),
+    /// The special register is there.
+    Register(SpecialReg),
+}
+
+impl Need {
+    /// The targets on which a version has it.
+    fn targets(self, version: PtxVersion) -> TargetSet {
+        match self {
+            Self::One(floors) => reached(floors, version),
+            Self::No(floors) => reached(floors, version).not(),
+            Self::Register(register) if register.since() <= version => {
+                register.target().map_or(TargetSet::ALL, TargetSet::from)
+            }
+            Self::Register(_) => TargetSet::NONE,
+        }
+    }
+}
 
 /// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
 #[derive(Clone, Debug)]
@@ -24,6 +50,22 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
+    /// The type that an operand of the form must have; `None` where any will do.
+    pub fn expected(&self, operand: usize) -> Option<Expected> {
+        let ty = self.form.operands().get(operand)?.ty;
+        let expected = Expected::of(ty, &self.assignment, self.form);
+        (expected != Expected::Any).then_some(expected)
+    }
+
+    /// The written modifiers without effect, counted like those of the request: doubled ones, and those that the
+    /// assembler does not look at.
+    pub fn without_effect(&self) -> impl Iterator<Item = usize> {
+        let fixed = self.instruction.words().len();
+        let rest = 0..self.assignment.len();
+        rest.filter(|&i| self.assignment.is_idle(i))
+            .map(move |i| fixed + i)
+    }
+
     fn judge(&self) -> Judge<'a, '_> {
         Judge {
             form: self.form,
@@ -33,23 +75,28 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Calls `each` with all that the instruction needs: one floor of every list that comes with true, none of every
-    /// list that comes with false.
-    fn each_floor(&self, mut each: impl FnMut(&'static [Floor], bool)) {
+    /// Calls `each` with all that the instruction needs.
+    fn each_need(&self, mut each: impl FnMut(Need)) {
         let judge = self.judge();
         if !self.instruction.floors().is_empty() {
-            each(self.instruction.floors(), true);
+            each(Need::One(self.instruction.floors()));
         }
         for rule in self.form.rules() {
             match rule.kind {
-                RuleKind::Since(when, floors) if when.holds(&judge) => each(floors, true),
-                RuleKind::Until(when, floors) if when.holds(&judge) => each(floors, false),
+                RuleKind::Since(when, floors) if when.holds(&judge) => each(Need::One(floors)),
+                RuleKind::Until(when, floors) if when.holds(&judge) => each(Need::No(floors)),
                 _ => {}
+            }
+        }
+        for operand in 0..self.form.operands().len() {
+            let written = self.operands.get(operand).map(|w| w.shape);
+            if let Some(Shape::Special(register) | Shape::SpecialVector(register)) = written {
+                each(Need::Register(register));
             }
         }
         for table in self.form.tables() {
             if let Some(row) = judge.row(table).filter(|r| !r.floors.is_empty()) {
-                each(row.floors, true);
+                each(Need::One(row.floors));
             }
         }
     }
@@ -57,22 +104,19 @@ impl<'a> Selection<'a> {
     /// The targets on which this form of the instruction is there in a version, whatever else is wrong with it.
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
-        self.each_floor(|floors, needed| {
-            let reached = reached(floors, version);
-            targets = targets.and(if needed { reached } else { reached.not() });
-        });
+        self.each_need(|need| targets = targets.and(need.targets(version)));
         targets
     }
 
     /// Adds what a version and a target lack to the problems.
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
         let mut problems = self.problems;
-        self.each_floor(|floors, needed| {
-            if reached(floors, version).contains(target) != needed {
-                problems.add(if needed {
-                    Problem::Floor(floors)
-                } else {
-                    Problem::Until(floors)
+        self.each_need(|need| {
+            if !need.targets(version).contains(target) {
+                problems.add(match need {
+                    Need::One(floors) => Problem::Floor(floors),
+                    Need::No(floors) => Problem::Until(floors),
+                    Need::Register(register) => Problem::Register(register),
                 });
             }
         });
@@ -160,10 +204,21 @@ impl<'a> Request<'a> {
     /// comes nearest, with what is wrong. An error where no form takes the modifiers.
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
     pub fn select(&self, version: PtxVersion, target: Target) -> Result<Selection<'a>, Mismatch> {
+        self.nearest(|selection| selection.add_floors(version, target))
+    }
+
+    /// [`select`](Self::select) whatever the version and the target.
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    pub fn select_anywhere(&self) -> Result<Selection<'a>, Mismatch> {
+        self.nearest(|_| ())
+    }
+
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    fn nearest(&self, add_floors: impl Fn(&mut Selection<'a>)) -> Result<Selection<'a>, Mismatch> {
         let mut best: Option<(usize, Selection<'a>)> = None;
         for mut selection in self.candidates() {
             let own = selection.problems.count();
-            selection.add_floors(version, target);
+            add_floors(&mut selection);
             if selection.problems.is_empty() {
                 return Ok(selection);
             }
@@ -190,6 +245,7 @@ impl<'a> Request<'a> {
             return best;
         };
         let fixed = instruction.words().len();
+        let mut nearest = usize::MAX;
         for &form in instruction.forms() {
             let mut problems = Problems::NONE;
             for (i, &m) in rest.iter().enumerate() {
@@ -209,7 +265,12 @@ impl<'a> Request<'a> {
                 // All words are known and none is missing: one is doubled, or stands out of order.
                 problems.add(Problem::Modifier(fixed + rest.len().saturating_sub(1)));
             }
-            if best.form.is_none() || problems.count() < best.problems.count() {
+            // To write a word too many, or twice, is the smaller slip.
+            let missing = problems.as_slice().iter();
+            let missing = missing.filter(|p| matches!(p, Problem::Slot(_))).count();
+            let distance = problems.count() + missing;
+            if best.form.is_none() || distance < nearest {
+                nearest = distance;
                 let form = Some(form);
                 best = Mismatch { form, problems };
             }

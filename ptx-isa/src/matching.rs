@@ -45,6 +45,29 @@ impl SlotAssignment {
         (placement.slot != NONE).then_some(placement.slot.into())
     }
 
+    /// Whether the written modifier of an index fills no slot, or one that the same word fills already.
+    pub(crate) fn is_idle(&self, written: usize) -> bool {
+        let slot = self.slot_of(written);
+        let same = |i: &usize| {
+            self.modifiers.get(*i) == self.modifiers.get(written) && self.slot_of(*i) == slot
+        };
+        let twice = self
+            .modifiers
+            .get(written)
+            .is_some_and(|m| m.may_be_doubled());
+        slot.is_none() || twice && (0..written).any(|i| same(&i))
+    }
+
+    /// How many modifiers are written.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether none is written.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The words a slot holds, in the order in which they were written.
     pub fn words(&self, slot: usize) -> impl Iterator<Item = Modifier> {
         let pairs = self

@@ -46,7 +46,7 @@ pub enum TypeExpr {
     Bits(u8),
     /// Twice as wide as the type in a slot.
     Wide(u8),
-    /// The register that holds the packed or short type in a slot.
+    /// The register that holds the short type in a slot, in pairs.
     Hold(u8),
 }
 
@@ -182,6 +182,16 @@ marks! {
     HALVES = 22;
     /// Four bytes of it or of two registers may be selected; of a result, those that are written.
     BYTES = 23;
+    /// An element of an array may stand in the place of the brackets: `a[4]`.
+    INDEXED = 24;
+    /// A predicate may stand for it: the assembler does not refuse it.
+    LAX = 25;
+    /// The elements of the vector are of the type itself, not only as wide.
+    EXACT = 26;
+    /// The address is not that of a handle.
+    PLAIN = 27;
+    /// It is written, and yet the assembler takes an integer constant.
+    CONSTANT = 28;
 }
 
 impl Marks {
@@ -203,14 +213,20 @@ pub struct ImmRange {
     pub low: i64,
     /// The highest.
     pub high: i64,
-    /// The distance from one to the next.
+    /// The distance from one to the next; 0 for powers of two.
     pub step: i64,
 }
 
 impl ImmRange {
     /// Whether the constant is one of them.
     pub const fn contains(&self, value: i64) -> bool {
-        self.low <= value && value <= self.high && (value - self.low) % self.step == 0
+        // Within the limits first: beyond them the distance may not fit.
+        self.low <= value
+            && value <= self.high
+            && match self.step {
+                0 => value > 0 && value.count_ones() == 1,
+                step => (value - self.low) % step == 0,
+            }
     }
 }
 

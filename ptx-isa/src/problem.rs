@@ -1,6 +1,6 @@
 //! Why an instruction is not legal.
 
-use crate::{Floor, Rule, Table};
+use crate::{Floor, Rule, SpecialReg, Table};
 
 /// What is wrong with an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -59,6 +59,8 @@ pub enum Problem {
     Table(&'static Table),
     /// None of these versions and targets is reached.
     Floor(&'static [Floor]),
+    /// The special register is not there.
+    Register(SpecialReg),
     /// From one of these versions on it is refused.
     Until(&'static [Floor]),
 }

@@ -1,7 +1,7 @@
 //! Facts about types.
 
 use crate::version::PtxVersion;
-use crate::{Modifier, ScalarType, generated};
+use crate::{Modifier, ScalarType, Target, generated};
 
 /// What kind of values a type holds.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +70,7 @@ pub(crate) struct TypeFacts {
     pub(crate) in_memory: bool,
     pub(crate) in_parameter: bool,
     pub(crate) since: PtxVersion,
+    pub(crate) target: Option<Target>,
 }
 
 impl ScalarType {
@@ -129,6 +130,12 @@ impl ScalarType {
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
+    }
+
+    /// The first target where it may be declared; `None` for all targets.
+    #[inline]
+    pub const fn target(self) -> Option<Target> {
+        self.facts().target
     }
 
     /// The modifier that is written alike.

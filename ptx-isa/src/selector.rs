@@ -48,6 +48,16 @@ impl Selector {
         }
     }
 
+    /// The selector as a number, to store it.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The selector of a number that [`bits`](Self::bits) gave.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     /// Whether half words are selected.
     pub const fn is_half(self) -> bool {
         self.0 & (Self::BYTES | Self::HALVES) == Self::HALVES

@@ -133,6 +133,12 @@ impl TargetSet {
     /// No target.
     pub const NONE: Self = Self(0);
 
+    /// The target and all that have what it has.
+    pub fn from(target: Target) -> Self {
+        let newer = Target::ALL.iter().filter(|t| t.implies(target));
+        newer.fold(Self::NONE, |all, t| Self(all.0 | 1 << *t as u8))
+    }
+
     /// Whether `target` is in the set.
     #[inline]
     pub const fn contains(self, target: Target) -> bool {

@@ -67,6 +67,8 @@ pub struct Written<'a> {
     pub lanes: Option<Selector>,
     /// `.unified` follows it.
     pub unified: bool,
+    /// It is an element of an array: `a[4]`.
+    pub indexed: bool,
 }
 
 impl<'a> Written<'a> {
@@ -78,6 +80,7 @@ impl<'a> Written<'a> {
             inverted: false,
             lanes: None,
             unified: false,
+            indexed: false,
         }
     }
 
@@ -104,6 +107,20 @@ impl<'a> Written<'a> {
             OperandTest::Inverted => self.inverted,
             OperandTest::Unified => self.unified,
             OperandTest::Pair => matches!(self.shape, Shape::Pair(_)),
+            OperandTest::Partial => match self.shape {
+                Shape::Vector(elements) => elements.iter().any(|e| e.shape == Shape::Sink),
+                _ => false,
+            },
+            OperandTest::Floating => {
+                let first = match self.shape {
+                    Shape::Vector([first, ..]) => first.shape,
+                    shape => shape,
+                };
+                match first {
+                    Shape::Register(ty) | Shape::RegisterVector(ty, _) => ty.is_float(),
+                    shape => matches!(shape, Shape::Float | Shape::Single),
+                }
+            }
             OperandTest::Vector(n) => match self.shape {
                 Shape::Vector(elements) => elements.len() == usize::from(n),
                 Shape::RegisterVector(_, count) => u16::from(count) == n,

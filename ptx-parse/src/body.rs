@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{Body, Code, EntityId, Inst, Origin, Scope, ScopeId, SigId, Span, Statement};
+use ptx_ir::{
+    Body, Code, EntityId, Inst, Origin, Scope, ScopeId, Severity, SigId, Span, Statement,
+};
 use ptx_isa::{Directive, Modifier};
 
 use crate::parser::{Parser, Step};
@@ -26,8 +28,11 @@ impl Parser<'_> {
         self.take(1);
         let end = self.statements();
         if end == BodyEnd::Missing {
-            let message = String::from("this body is not closed");
-            self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
+            if !self.trouble.doubts_braces() && !self.is_spoiled_end() {
+                let message = String::from("this body is not closed");
+                self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
+            }
+            self.trouble.doubt_braces();
             while self.scope != ScopeId::new(0) {
                 self.leave_scope();
             }
@@ -36,7 +41,7 @@ impl Parser<'_> {
         self.body.end = (self.last - open) as u32;
         self.close_scope(ScopeId::new(0));
         self.settle_labels();
-        let body = self.body.take_exact();
+        let body = self.body.cut();
         self.in_body = false;
         body
     }
@@ -174,6 +179,7 @@ impl Parser<'_> {
                 let message = String::from("a block cannot be guarded");
                 let d = self.error(Code::UnexpectedToken, start, end, message);
                 self.report(d.with_help("guard each instruction, or branch around the block"));
+                self.trouble.doubt_braces();
                 self.scratch.truncate(mark);
                 self.opaque_statement(start, end);
                 return Ok(());
@@ -257,11 +263,34 @@ impl Parser<'_> {
     /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
     #[inline(always)]
     fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> Step<()> {
+        let at = self.pos;
         let sig = match self.known_mnemonic() {
             Some(sig) => sig,
             None => self.mnemonic()?,
         };
+        if !self.is_known(sig) {
+            self.operands(start, mark, sig, guard)?;
+            self.unknown_instruction(at, sig);
+            return Ok(());
+        }
         self.operands(start, mark, sig, guard)
+    }
+
+    /// The instruction whose mnemonic stands at `at` has an unknown word, which was reported: what it
+    /// mentions is no other mistake. An unknown opcode may in truth be a label without its colon, or
+    /// stand in a declaration.
+    #[cold]
+    fn unknown_instruction(&mut self, at: usize, sig: SigId) {
+        if self.unknown != Severity::Error {
+            return;
+        }
+        self.forward.rewind(self.statement_mark);
+        let signature = self.module.signature(sig);
+        if signature.opcode().is_none() {
+            let end = at + signature.opcode_text().len();
+            let apart = scan::peek(self.src, end) != b'.';
+            self.excuse_names(at, if apart { self.last } else { end });
+        }
     }
 
     /// Reads the operands of an instruction and its `;`.
@@ -273,9 +302,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.begins_next() {
-            self.missing_semicolon("an operand or `;`")?;
-            self.push_instruction(start, mark, sig, guard);
-            return Ok(());
+            return self.cut_off(start, mark, sig, guard, "an operand or `;`");
         }
         let mut operand = self.operand(lists, true)?;
         self.blanks();
@@ -295,8 +322,7 @@ impl Parser<'_> {
                     break;
                 }
                 _ => {
-                    self.missing_semicolon("`,` or `;`")?;
-                    break;
+                    return self.cut_off(start, mark, sig, guard, "`,` or `;`");
                 }
             }
             let operand = self.operand(lists, false)?;
@@ -304,6 +330,28 @@ impl Parser<'_> {
             self.blanks();
         }
         self.push_instruction(start, mark, sig, guard);
+        Ok(())
+    }
+
+    /// An instruction without its `;`. With another statement behind it on its line it may not be
+    /// whole: it stays text.
+    #[cold]
+    fn cut_off(
+        &mut self,
+        start: usize,
+        mark: usize,
+        sig: SigId,
+        guard: Option<bool>,
+        expected: &str,
+    ) -> Step<()> {
+        let whole = self.src[self.last..self.pos].contains(&b'\n') || self.at_end();
+        self.missing_semicolon(expected)?;
+        if whole {
+            self.push_instruction(start, mark, sig, guard);
+        } else {
+            self.scratch.truncate(mark);
+            self.opaque_statement(start, self.last);
+        }
         Ok(())
     }
 
@@ -346,6 +394,22 @@ impl Parser<'_> {
         self.begins_item_slow()
     }
 
+    /// Whether results, or a name with what may follow it, stand here.
+    fn names_function(&mut self) -> bool {
+        self.blanks();
+        if !self.at_ident() {
+            let attribute = self.directive_here() == Some(Directive::Attribute);
+            return attribute || self.peek() == b'(';
+        }
+        let end = scan::ident_end(self.src, self.pos);
+        let next = scan::skip_trivia(self.src, end, &mut scan::Trivia::default());
+        match scan::peek(self.src, next) {
+            b'(' | b'{' | b';' => true,
+            b'.' => next > end,
+            _ => next >= self.src.len(),
+        }
+    }
+
     #[inline(never)]
     fn begins_item_slow(&mut self) -> bool {
         let mark = (self.pos, self.trivia);
@@ -353,7 +417,8 @@ impl Parser<'_> {
         while let Some(word) = self.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
-                    item = true;
+                    self.pos += word.len();
+                    item = self.names_function();
                     break;
                 }
                 Some(

@@ -7,7 +7,7 @@ use ptx_ir::{
     Address, AddressForm, Attribute, Binding, Code, DeclId, Declarations, Declarator, Linkage,
     Operand, RegDecl, ScopeId, StmtId, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
-use ptx_isa::{Directive, Modifier, ScalarType, StateSpace};
+use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::names::{Meaning, RangeKind};
 use crate::parser::{Parser, Step};
@@ -34,6 +34,14 @@ impl Specifiers {
         vector: 1,
         ty: None,
     };
+
+    /// Whether nothing was read so far.
+    fn is_empty(&self) -> bool {
+        self.linkage.is_none()
+            && self.space.is_none()
+            && self.attributes.len == 0
+            && self.align == Operand::Absent
+    }
 }
 
 /// The linkage that a directive says.
@@ -55,7 +63,30 @@ pub(crate) fn space(word: &[u8]) -> Option<StateSpace> {
 impl Parser<'_> {
     /// Whether a declaration begins with this directive.
     pub(crate) fn begins_declaration(directive: Directive) -> bool {
-        linkage(directive).is_some() || space(directive.text().as_bytes()).is_some()
+        linkage(directive).is_some()
+            || space(directive.text().as_bytes()).is_some()
+            || matches!(directive, Directive::Align | Directive::Attribute)
+    }
+
+    /// Whether a declaration of nothing begins at `start`: a type, with alignment, attributes and
+    /// linkage perhaps, but neither space nor name. The assembler takes it; it is kept as text.
+    #[cold]
+    pub(crate) fn empty_declaration(&mut self, start: usize) -> bool {
+        self.pos = start;
+        let mut s = Specifiers::EMPTY;
+        while let Some(word) = self.dot_word() {
+            let linked = Directive::from_text(word).and_then(linkage).is_some();
+            if let Some(ty) = Self::type_of(word) {
+                self.take(word.len());
+                let misplaced = self.in_body && ty.kind() == TypeKind::Opaque;
+                return !misplaced && self.eat(b';');
+            }
+            let wrong = s.vector > 1 || space(word).is_some() || linked && self.in_body;
+            if wrong || self.specifier(&mut s).is_err() {
+                return false;
+            }
+        }
+        false
     }
 
     /// The tables that the declaration at hand belongs to.
@@ -113,7 +144,10 @@ impl Parser<'_> {
         self.declarations().decls[id].declarators = TableRange { start, len };
         names?;
         if !self.eat(b';') {
+            // The last name may not have been one.
+            let start = self.statement_start();
             self.missing_semicolon("`,` or `;`")?;
+            self.excuse_names(start, self.last);
         }
         Ok(id)
     }
@@ -158,7 +192,7 @@ impl Parser<'_> {
                         s.attributes.len += more.len;
                     }
                 }
-                Some(d) if linkage(d).is_some() && s.linkage.is_none() => {
+                Some(d) if linkage(d).is_some() && s.is_empty() => {
                     self.take(word.len());
                     s.linkage = linkage(d);
                 }
@@ -222,7 +256,7 @@ impl Parser<'_> {
         self.expect(b')', "`)` behind the attributes")?;
         let table = &mut self.declarations().attributes;
         let start = table.len() as u32;
-        table.extend_from_slice(&found);
+        table.extend(found.iter().copied());
         Ok(TableRange {
             start,
             len: found.len() as u32,
@@ -542,7 +576,9 @@ impl Parser<'_> {
     /// A name in an initialiser; one that nothing declares is reported here.
     fn initial_name(&mut self, start: usize, end: usize) -> Operand {
         let operand = self.name_operand(start, end);
-        if let Operand::Name(name) = operand {
+        if let Operand::Name(name) = operand
+            && !self.excuse_unknown(&self.src[start..end])
+        {
             let text = self.module.name(name);
             let message = format!("nothing declares `{text}` before this initialiser");
             self.report(*self.error(Code::UndefinedName, start, end, message));

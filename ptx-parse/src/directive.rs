@@ -384,8 +384,13 @@ impl Parser<'_> {
             ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
-        if !self.is_behind_reported(start) {
+        if !self.is_spoiled(start) {
+            self.forget_statement_before(start);
             self.report(d.with_help("remove it"));
+        }
+        // A `}` before it may not be the end.
+        if !self.in_body {
+            self.trouble.drift();
         }
         self.take(1);
     }

@@ -22,11 +22,11 @@ impl Parser<'_> {
         let depth = self.names.depth();
         let mut name_at = (start, start);
         if let Err(d) = self.header(id, &mut function, &mut name_at) {
-            self.report(*d);
+            self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             function.raw_header = true;
             self.skip_header(start);
-            self.excuse_names(start, self.last);
+            self.end_wrong_header(start);
         }
         if self.names.depth() == depth {
             self.names.open_scope();
@@ -39,6 +39,8 @@ impl Parser<'_> {
 
     /// A block without a header: its statements are read all the same.
     pub(crate) fn headless_function(&mut self, start: usize) {
+        self.excuse_all();
+        self.trouble.spoil(start + 1);
         self.names.open_scope();
         self.define(
             start,
@@ -89,16 +91,16 @@ impl Parser<'_> {
             && let Err(d) = self.missing_end(function.kind)
         {
             self.report(*d);
-            self.doubtful = true;
             function.raw_header = true;
             self.skip_header(start);
+            self.end_wrong_header(start);
         }
         let comment = self.trivia.comment;
         // A block behind the `;` of a declaration is none of its business.
         if !declared && self.peek_body() {
             self.in_body = true;
             let body = self.body();
-            function.body = Some(self.module.bodies.push(body));
+            function.body = Some(self.keep_body(body));
             // What was declared inside goes on as a name of the module.
             for (name, symbol, at) in core::mem::take(&mut self.late_symbols) {
                 if self.names.find(name).is_none() {
@@ -116,6 +118,18 @@ impl Parser<'_> {
         self.module.push_item(Item::Function(id), origin);
     }
 
+    /// Behind a header that was not understood and skipped: its names and its brace are in doubt.
+    #[cold]
+    fn end_wrong_header(&mut self, start: usize) {
+        self.excuse_names(start, self.last);
+        self.lose_name(false);
+        self.lose_name(true);
+        self.trouble.doubt_braces();
+        if self.peek_body() {
+            self.trouble.spoil(self.pos + 1);
+        }
+    }
+
     /// A declaration without its `;`, if the next item begins here. The assembler asks none of a
     /// `.func`.
     fn missing_end(&mut self, kind: FunctionKind) -> Step<()> {
@@ -125,7 +139,25 @@ impl Parser<'_> {
             (self.pos, self.trivia) = end;
             return Ok(());
         }
-        self.missing_semicolon("`{` or `;`")
+        if self.is_before_body() {
+            return Err(self.unexpected("`{` or `;`"));
+        }
+        self.missing_semicolon("`{` or `;`")?;
+        // Statements of the body may follow.
+        self.trouble.doubt_braces();
+        Ok(())
+    }
+
+    /// Whether a `{` follows something that belongs neither to a header nor to a body.
+    fn is_before_body(&self) -> bool {
+        let rest = &self.src[self.pos..];
+        Lexer::fragment(rest)
+            .map(|t| t.span.of(rest))
+            .take_while(|t| {
+                let directive = Directive::from_text(t);
+                *t != b";" && !matches!(directive, Some(Directive::Entry | Directive::Func))
+            })
+            .any(|t| t == b"{")
     }
 
     fn peek_body(&mut self) -> bool {
@@ -142,17 +174,26 @@ impl Parser<'_> {
     /// Moves to the `{` or before the `;` of a header that was not understood.
     fn skip_header(&mut self, start: usize) {
         let mut end = self.pos.max(start);
+        let (mut fresh, mut depth) = (false, 0usize);
         for token in ptx_ir::lex::Lexer::fragment(&self.src[self.pos..]) {
             let text = token.span.of(&self.src[self.pos..]);
             let item = token.kind == ptx_ir::lex::TokenKind::DotWord
                 && end > start
+                && (fresh || depth == 0)
                 && matches!(
                     Directive::from_text(text),
                     Some(Directive::Entry | Directive::Func | Directive::Visible | Directive::Weak)
                 );
-            if matches!(text, b"{" | b"}") || item {
+            let brace = text == b"{" || text == b"}" && end > start;
+            if brace || item {
                 break;
             }
+            match text {
+                b"(" => depth += 1,
+                b")" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            fresh = token.kind.is_trivia() && text.contains(&b'\n');
             if !token.kind.is_trivia() {
                 end = self.pos + token.span.end as usize;
             }
@@ -298,10 +339,16 @@ impl Parser<'_> {
             }
             let mark = (self.pos, self.trivia);
             let Some(directive) = self.directive_here() else {
+                let last = self.last;
+                let item = self.empty_declaration(next);
+                (self.pos, self.trivia, self.last) = (mark.0, mark.1, last);
+                if item {
+                    break;
+                }
                 return Err(self.wrong_directive("here"));
             };
             if !directive.is_allowed_in(place) {
-                if directive.is_allowed_in(Place::Module) || linkage(directive).is_some() {
+                if directive.is_allowed_in(Place::Module) || Self::begins_declaration(directive) {
                     // The next item: the end of this one is missing.
                     (self.pos, self.trivia) = mark;
                     break;

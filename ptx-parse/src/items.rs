@@ -3,9 +3,10 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span};
-use ptx_isa::{Directive, Place, PtxVersion, Target, TargetOption};
+use ptx_isa::{Directive, Place, PtxVersion, StateSpace, Target, TargetOption};
 
 use crate::declaration::linkage;
 use crate::parser::{Parser, Step};
@@ -51,6 +52,7 @@ impl Parser<'_> {
 
     fn item(&mut self) {
         let start = self.pos;
+        let header = self.header;
         let step = match self.peek() {
             b'.' => self.item_directive(start),
             b';' => {
@@ -60,6 +62,7 @@ impl Parser<'_> {
                     _ => None,
                 };
                 self.lone_semicolon(before);
+                self.header_reported |= self.header < HeaderState::Target;
                 self.opaque_item(start, self.pos);
                 Ok(())
             }
@@ -67,11 +70,15 @@ impl Parser<'_> {
                 let message = String::from("this `}` closes nothing");
                 Err(self.error(Code::StrayBrace, start, start + 1, message))
             }
+            b'{' if self.header < HeaderState::Target || self.is_before_item() => {
+                Err(self.unexpected("a directive"))
+            }
             b'{' => {
-                if !self.adrift {
+                if !self.trouble.is_adrift() {
                     let d = self.unexpected("a directive before the block");
                     self.report(*d);
                 }
+                self.trouble.doubt_braces();
                 self.headless_function(start);
                 Ok(())
             }
@@ -82,13 +89,20 @@ impl Parser<'_> {
             _ => Err(self.unexpected("a directive")),
         };
         if let Err(d) = step {
+            // The header may still go on behind it.
+            if header >= HeaderState::Target {
+                self.header = header;
+            }
             self.fail_item(start, *d);
-        } else if matches!(
-            self.module.items.values().next_back(),
-            Some(Item::Function(_) | Item::Section(_))
-        ) {
-            // Unless its end, or its beginning, was in doubt.
-            self.adrift = core::mem::take(&mut self.doubtful);
+            return;
+        }
+        match self.module.items.values().next_back() {
+            Some(&Item::Function(f)) => {
+                let declared = self.module.body(f).is_none();
+                self.trouble.end_item(declared);
+            }
+            Some(Item::Section(_)) => self.trouble.end_item(false),
+            _ => {}
         }
     }
 
@@ -96,23 +110,43 @@ impl Parser<'_> {
     /// an item, or behind a `}` too many, mostly belongs to it and is not reported again.
     #[cold]
     fn fail_item(&mut self, start: usize, d: Diagnostic) {
-        let drifting = matches!(
-            d.code,
-            Code::UnexpectedToken | Code::StrayBrace | Code::MisplacedDirective | Code::StrayByte
-        );
+        if self.header >= HeaderState::Target && self.empty_declaration(start) {
+            self.scratch.clear();
+            self.header = HeaderState::Closed;
+            return self.opaque_item(start, self.last);
+        }
+        let at = d.span.start as usize;
+        let drifting = d.code.number() < Code::UndefinedName.number();
+        let error = d.severity == Severity::Error;
         let no_header = self.header == HeaderState::Empty && !self.header_reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
-        } else if !(self.adrift && drifting) {
+        } else if !(drifting && self.is_spoiled(start)) {
             self.report(d);
         }
         // What is missing in the header is most likely this.
-        self.header_reported |= self.header < HeaderState::Target;
-        self.adrift = true;
+        self.header_reported |= error && self.header < HeaderState::Target;
+        self.trouble.drift();
         self.scratch.clear();
-        let end = self.statement_end(start);
+        let end = match self.src[start] {
+            b'{' => start + 1,
+            _ => self.statement_end(start),
+        };
         self.excuse_names(start, end);
+        if self.lacks_name(start, if at > start { at } else { end }) {
+            self.lose_name(false);
+        }
+        self.trouble.spoil(end);
         self.opaque_item(start, end);
+    }
+
+    /// Whether what follows the brace here stands at module level only: the brace is one too many.
+    #[cold]
+    fn is_before_item(&self) -> bool {
+        let rest = &self.src[self.pos + 1..];
+        let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
+        let directive = next.and_then(|t| Directive::from_text(t.span.of(rest)));
+        directive.is_some_and(|d| d.is_allowed_in(Place::Module) && !d.is_allowed_in(Place::Body))
     }
 
     /// `@@DWARF` is the one directive without a dot.
@@ -179,6 +213,13 @@ impl Parser<'_> {
             }
             _ if Self::begins_declaration(directive) => {
                 let id = self.declaration()?;
+                if self.trouble.is_adrift()
+                    && self.module.declarations.decls[id].space == StateSpace::Reg
+                {
+                    // Registers stand in functions: these lost theirs.
+                    self.opaque_item(start, self.last);
+                    return Ok(());
+                }
                 let origin = Origin::new(Span::at(start, self.last), self.trivia.comment);
                 self.module.push_item(Item::Decl(id), origin);
                 Ok(())
@@ -226,6 +267,9 @@ impl Parser<'_> {
         for i in 0..stmt.args.len() as u32 {
             if let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) {
                 let text = self.module.name(name);
+                if self.is_excused(text.as_bytes()) {
+                    continue;
+                }
                 let span = self.src[..self.last]
                     .windows(text.len().max(1))
                     .rposition(|w| w == text.as_bytes())

@@ -14,6 +14,7 @@ extern crate std;
 mod body;
 mod declaration;
 mod directive;
+mod excuse;
 mod function;
 mod items;
 mod mnemonic;
@@ -24,6 +25,7 @@ mod recover;
 mod resolve;
 mod section;
 mod suggest;
+mod trouble;
 mod words;
 
 use alloc::sync::Arc;

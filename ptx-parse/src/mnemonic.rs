@@ -145,6 +145,12 @@ impl Parser<'_> {
         Ok(sig)
     }
 
+    /// Whether all of its words are words of PTX.
+    #[inline]
+    pub(crate) fn is_known(&self, sig: SigId) -> bool {
+        self.sig_facts.get(sig.index()).is_none_or(|f| f.known)
+    }
+
     /// Whether the instruction takes argument lists in parentheses.
     #[inline]
     pub(crate) fn takes_lists(&self, sig: SigId) -> bool {
@@ -209,12 +215,18 @@ impl Parser<'_> {
             );
             d.severity = self.unknown;
             d.help = nearest.map(|n| format!("did you mean `{n}`?"));
-            return self.report(d);
+            return self.report_unless_spoiled(start, d);
+        }
+        if self.is_spoiled(start) {
+            return;
         }
         let signature_opcode = signature.opcode();
-        let unknown = signature.words().iter().filter(|w| w.modifier.is_none());
+        // What stands behind an unknown word mostly belongs to it.
+        let words = signature.words();
+        let known_before = |i: usize| i == 0 || words[i - 1].modifier.is_some();
+        let unknown = (0..words.len()).filter(|&i| words[i].modifier.is_none() && known_before(i));
         let found: alloc::vec::Vec<_> = unknown
-            .map(|&w| (w, String::from(signature.word_text(w))))
+            .map(|i| (words[i], String::from(signature.word_text(words[i]))))
             .collect();
         // Places in the source: words stand there in order, perhaps with blanks between.
         let mut from = start + opcode.len();

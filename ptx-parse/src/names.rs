@@ -332,7 +332,8 @@ impl Names {
     ) -> (RangeKind, u32) {
         if number < DENSE || (number as usize) < range.ids.len() * 2 {
             if number as usize >= range.ids.len() {
-                let room = (number as usize + 1).max(range.ids.len() * 2).max(64);
+                let room = (number as usize + 1).max(range.ids.len() * 2);
+                let room = room.max(range.count.min(64) as usize);
                 range.ids.resize(room, 0);
             }
             let id = make(range.kind);

@@ -245,8 +245,14 @@ impl Parser<'_> {
         } else {
             let mark = self.scratch.len();
             self.scratch.push(first);
-            while self.eat(b',') {
-                let part = self.bracket_part()?;
+            // Only an address alone in its brackets has an offset.
+            let mut part = first;
+            while self.peek() == b',' {
+                if matches!(part, Operand::Address(_)) {
+                    return Err(self.unexpected("`]` behind an offset"));
+                }
+                self.take(1);
+                part = self.bracket_part()?;
                 self.scratch.push(part);
             }
             self.expect(b']', "`+`, `,` or `]` in an address")?;

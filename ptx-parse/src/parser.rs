@@ -1,7 +1,7 @@
 //! The state of one reading, and the smallest steps on it: blanks, tokens, errors.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,15 +9,17 @@ use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Body, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand, OperandPool,
-    Origin, ScopeId, Severity, SigId, Span, SymbolId,
+    Body, BodyId, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand,
+    OperandPool, Origin, ScopeId, Severity, SigId, Span, SymbolId,
 };
 
 use crate::Parsed;
+use crate::excuse::Excuses;
 use crate::items::HeaderState;
 use crate::mnemonic::MnemonicCache;
 use crate::names::Names;
 use crate::resolve::Forward;
+use crate::trouble::Trouble;
 
 /// A step of the grammar, or what was wrong with the text.
 pub(crate) type Step<T> = Result<T, Box<Diagnostic>>;
@@ -40,8 +42,10 @@ pub(crate) struct Parser<'s> {
     pub(crate) trivia: Trivia,
     pub(crate) limits: Limits,
     pub(crate) module: Module,
-    /// The body being read; its room is used again for the next one.
+    /// The body being read, behind those that wait for their tables.
     pub(crate) body: Body,
+    /// The first body that waits, and where the source behind the one before goes on.
+    waiting: (usize, usize),
     /// Whether statements of `body` are being read: operands then go to its pool.
     pub(crate) in_body: bool,
     pub(crate) header: HeaderState,
@@ -60,14 +64,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) forward: Forward,
     /// Labels mentioned that turned out to be names declared later.
     pub(crate) late: Vec<LabelId>,
-    /// Names of declarations that were not understood.
-    pub(crate) excused: BTreeSet<NameId>,
-    /// Whether the last item was not understood: what follows it at module level mostly belongs to it.
-    pub(crate) adrift: bool,
-    /// Whether a brace of the function at hand was taken for what it may not be.
-    pub(crate) doubtful: bool,
-    /// One past the last statement that was reported: what stands behind it on its line is not.
-    pub(crate) reported_end: usize,
+    pub(crate) excuses: Excuses,
+    pub(crate) trouble: Trouble,
     /// Mentions of labels before the current statement.
     pub(crate) statement_mark: usize,
     pub(crate) mnemonics: MnemonicCache,
@@ -92,7 +90,8 @@ impl<'s> Parser<'s> {
             trivia: Trivia::default(),
             limits,
             module: Module::with_source(source),
-            body: Body::default(),
+            body: Body::with_room(src.len().min(Body::SHARED_TEXT)),
+            waiting: (0, 0),
             in_body: false,
             header: HeaderState::Empty,
             header_reported: false,
@@ -103,14 +102,12 @@ impl<'s> Parser<'s> {
             scope: ScopeId::new(0),
             forward: Forward::default(),
             late: Vec::new(),
-            excused: BTreeSet::new(),
-            adrift: false,
-            doubtful: false,
-            reported_end: 0,
+            excuses: Excuses::default(),
+            trouble: Trouble::default(),
             statement_mark: 0,
             mnemonics: MnemonicCache::for_source(src.len()),
             suggestions: BTreeMap::new(),
-            sig_facts: Vec::new(),
+            sig_facts: Vec::with_capacity(src.len().min(Body::SHARED_TEXT) / 100),
             scratch: Vec::new(),
             names: Names::default(),
             unknown: Severity::Error,
@@ -165,12 +162,29 @@ impl<'s> Parser<'s> {
         self.foreign_bytes();
         let mut diagnostics = core::mem::take(&mut self.diagnostics);
         self.late_names(&mut diagnostics);
-        self.diagnostics = diagnostics;
-        self.diagnostics.sort_by_key(|d| d.span.start);
+        diagnostics.sort_by_key(|d| d.span.start);
+        let (mut module, body, waiting) = self.into_tables();
+        body.finish(module.bodies.values_mut().skip(waiting));
         Parsed {
-            module: self.module,
-            diagnostics: self.diagnostics,
+            module,
+            diagnostics,
         }
+    }
+
+    /// What was read; what reading alone needed is dropped before the tables are copied.
+    fn into_tables(self) -> (Module, Body, usize) {
+        (self.module, self.body, self.waiting.0)
+    }
+
+    /// Keeps a body; those of a long enough text get their tables together.
+    pub(crate) fn keep_body(&mut self, body: Body) -> BodyId {
+        let id = self.module.bodies.push(body);
+        if self.pos - self.waiting.1 >= Body::SHARED_TEXT {
+            let bodies = self.module.bodies.values_mut().skip(self.waiting.0);
+            self.body.share(bodies);
+            self.waiting = (self.module.bodies.len(), self.pos);
+        }
+        id
     }
 
     // --- bytes ---
@@ -354,6 +368,7 @@ impl<'s> Parser<'s> {
     /// Keeps a diagnostic, up to the limit.
     #[cold]
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.trouble.note(&diagnostic);
         let most = self.limits.diagnostics;
         if self.diagnostics.len() < most {
             self.diagnostics.push(diagnostic);

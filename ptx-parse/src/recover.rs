@@ -4,14 +4,14 @@
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Code, Diagnostic, Opaque, Statement};
+use ptx_ir::{Code, Diagnostic, Opaque, Severity, Span, Statement};
 use ptx_isa::Directive;
 
 use crate::parser::{Parser, Step};
 
 impl Parser<'_> {
     /// A `;` is missing before what stands here. If a new statement begins here, that is all that
-    /// is wrong: it is reported behind the last token, and the statement is complete.
+    /// is wrong: it is reported at what follows, and the statement is complete.
     #[cold]
     pub(crate) fn missing_semicolon(&mut self, expected: &str) -> Step<()> {
         let gap = &self.src[self.last..self.pos];
@@ -29,12 +29,32 @@ impl Parser<'_> {
         if !begins {
             return Err(self.unexpected(expected));
         }
-        // Where a `}` stands in its place, the block may well go on.
-        self.doubtful |= self.peek() == b'}' && !new_line;
+        let start = self.statement_start();
         let end = self.last;
-        let message = String::from("this statement has no `;` at its end");
-        let d = self.error(Code::MissingSemicolon, end.saturating_sub(1), end, message);
-        self.report(d.with_help("add `;` here"));
+        let last = Span::at(end.saturating_sub(1), end);
+        // The assembler notices it at what follows, and so does a reader who knows its messages.
+        let next = match self.token_end() {
+            to if to > self.pos => Span::at(self.pos, to),
+            _ => last,
+        };
+        let message = String::from("the statement before this has no `;` at its end");
+        let d = self.error(
+            Code::MissingSemicolon,
+            next.start as usize,
+            next.end as usize,
+            message,
+        );
+        let d = d.with_label(last, "here it ends");
+        self.report_unless_spoiled(start, d.with_help("add `;` behind it"));
+        // The last token may not be what was meant.
+        self.forward.rewind_last(self.src, end);
+        // Where a `}` stands in its place, the block may well go on.
+        if self.peek() == b'{' || self.peek() == b'}' && !new_line {
+            self.trouble.doubt_braces();
+        }
+        if !self.in_body && self.peek() != b'.' {
+            self.trouble.drift();
+        }
         Ok(())
     }
 
@@ -60,30 +80,76 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be understood.
     #[cold]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Diagnostic) {
-        if !self.is_behind_reported(start) {
+        if self.empty_declaration(start) {
+            self.scratch.clear();
+            return self.opaque_statement(start, self.last);
+        }
+        let at = diagnostic.span.start as usize;
+        // The body may have ended before it.
+        let misplaced = diagnostic.code == Code::MisplacedDirective && at == start;
+        let spoiled = self.is_spoiled(start) || misplaced && self.trouble.doubts_braces();
+        let fragment = self.is_fragment(start);
+        let error = spoiled || diagnostic.severity == Severity::Error;
+        if !spoiled {
             self.report(diagnostic);
+        }
+        if fragment && error {
+            self.forget_statement_before(start);
         }
         self.scratch.clear();
         self.forward.rewind(self.statement_mark);
         let end = self.statement_end(start);
-        if self.holds_declaration(start, end) {
+        let declares = self.holds_declaration(start, end);
+        if declares || fragment || spoiled || !self.holds_opcode(start, end) {
             self.excuse_names(start, end);
         }
-        self.reported_end = end;
+        if error {
+            if fragment || self.touches_brace(start, end) {
+                self.trouble.doubt_braces();
+            }
+            let unlabelled = self.src[start] == b':';
+            let named = if fragment && !unlabelled { end } else { at };
+            if (declares || fragment) && self.lacks_name(start, named) {
+                self.lose_name(true);
+            }
+            self.trouble.spoil(end);
+        }
         self.opaque_statement(start, end);
     }
 
-    /// Whether a statement that was reported ends on the line where `start` is: one mistake is one
-    /// error, however much of the line it spoils.
-    pub(crate) fn is_behind_reported(&self, start: usize) -> bool {
-        let gap = self.src.get(self.reported_end..start).unwrap_or_default();
-        self.reported_end > 0 && gap.iter().all(|&b| is(b, class::BLANK) && b != b'\n')
+    /// A piece of a statement may have been torn from the one before it on its line: what that one
+    /// mentions is no mistake of its own, and it stays text.
+    #[cold]
+    pub(crate) fn forget_statement_before(&mut self, start: usize) {
+        let Some((id, statement)) = self.body.statements().next_back() else {
+            return;
+        };
+        let span = self.body.source_span(id);
+        let gap = self.src.get(span.end as usize..start);
+        if !self.in_body || gap.is_none_or(|g| g.contains(&b'\n')) {
+            return;
+        }
+        self.forward.rewind_to(span.start as usize);
+        if let Statement::Inst(_) = statement {
+            let mentions = Default::default();
+            let id_of_text = self.body.opaques.push(Opaque { mentions });
+            self.body.statements[id] = Statement::Opaque(id_of_text);
+        }
     }
 
-    fn holds_declaration(&self, start: usize, end: usize) -> bool {
+    fn holds_opcode(&self, start: usize, end: usize) -> bool {
+        let text = &self.src[start..end];
+        Lexer::fragment(text)
+            .any(|t| t.kind == TokenKind::Ident && Self::is_opcode(t.span.of(text)))
+    }
+
+    /// Whether a word of a declaration stands in `start..end`, not as a modifier.
+    pub(crate) fn holds_declaration(&self, start: usize, end: usize) -> bool {
         let text = &self.src[start..end];
         Lexer::fragment(text).any(|t| {
+            let before = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
             t.kind == TokenKind::DotWord
+                && before.is_none_or(|b| is(b, class::BLANK))
                 && Directive::from_text(t.span.of(text)).is_some_and(Self::begins_declaration)
         })
     }
@@ -129,11 +195,14 @@ impl Parser<'_> {
         let mut depth = 0usize;
         let mut end = start;
         let mut fresh = false;
+        // Whether words of the statement, all on one line, were seen: `ld.v2.f32 {a, b}`.
+        let (mut one_line, mut worded) = (true, false);
         for token in Lexer::fragment(&src[start..]) {
             let at = start + token.span.start as usize;
             let text = token.span.of(&src[start..]);
             if token.kind.is_trivia() {
                 fresh |= text.contains(&b'\n') || token.kind == TokenKind::LineMarker;
+                one_line &= !fresh;
                 continue;
             }
             if at > start {
@@ -141,7 +210,7 @@ impl Parser<'_> {
                     return end;
                 }
                 let ends = match text {
-                    b"{" => !self.is_operand_brace(start, at),
+                    b"{" => !(one_line && worded || self.is_operand_brace(start, at)),
                     b"}" => self.closes_block(at),
                     _ => false,
                 };
@@ -150,6 +219,7 @@ impl Parser<'_> {
                 }
             }
             fresh = false;
+            worded |= text.iter().any(u8::is_ascii_alphanumeric);
             end = start + token.span.end as usize;
             match text {
                 b";" => return end,
@@ -168,11 +238,7 @@ impl Parser<'_> {
             .iter()
             .rev()
             .find(|b| !b.is_ascii_whitespace());
-        matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'(')) || {
-            // Directly behind a mnemonic: `ld.v2.f32 {a, b}`.
-            let line = &self.src[start..at];
-            !line.contains(&b'\n') && line.iter().any(u8::is_ascii_alphanumeric)
-        }
+        matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'('))
     }
 
     /// Whether a token at the beginning of a line looks like the start of a statement.

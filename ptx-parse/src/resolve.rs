@@ -5,7 +5,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Code, Diagnostic, EntityId, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId,
     Register, ScopeId, Span, Statement, StmtId, Symbol, SymbolId, Var, VarId,
@@ -38,6 +37,26 @@ impl Forward {
     /// Forgets mentions made since `mark`: they stand in a statement that is reported already.
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.mentions.truncate(mark);
+    }
+
+    /// Forgets the last mention if it stands right before `end`.
+    pub(crate) fn rewind_last(&mut self, src: &[u8], end: usize) {
+        let word = src[..end]
+            .iter()
+            .rev()
+            .take_while(|&&b| is(b, class::IDENT));
+        self.rewind_to(end - word.count());
+    }
+
+    /// Forgets mentions from the place `start` of the source on.
+    pub(crate) fn rewind_to(&mut self, start: usize) {
+        while self
+            .mentions
+            .last()
+            .is_some_and(|&(_, at)| at as usize >= start)
+        {
+            self.mentions.pop();
+        }
     }
 }
 
@@ -157,28 +176,6 @@ impl Parser<'_> {
         name.is_some_and(|n| self.names.find(NameId::new(n)).is_some())
     }
 
-    /// Notes the names in `start..end`, a declaration that was not understood: their uses are no
-    /// mistakes of their own.
-    #[cold]
-    pub(crate) fn excuse_names(&mut self, start: usize, end: usize) {
-        let text = &self.src[start..end];
-        for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
-            let name = self.intern(
-                start + token.span.start as usize,
-                start + token.span.end as usize,
-            );
-            self.excused.insert(name);
-        }
-    }
-
-    fn is_excused(&self, text: &str) -> bool {
-        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        [text, prefix].iter().any(|word| {
-            let name = self.module.names.find(word.as_bytes());
-            name.is_some_and(|n| self.excused.contains(&NameId::new(n)))
-        })
-    }
-
     /// What a name that is no member of a range stands for.
     fn plain_name(&mut self, start: usize, end: usize) -> Operand {
         let name = self.intern(start, end);
@@ -232,6 +229,9 @@ impl Parser<'_> {
             return false;
         };
         let first = first.at;
+        if self.is_doubtful_declaration(start) {
+            return true;
+        }
         let text = self.module.name(name);
         let d = Diagnostic::error(
             Code::DuplicateName,
@@ -302,6 +302,7 @@ impl Parser<'_> {
         if range.depth == self.names.depth()
             && number.is_some_and(|n| n < range.count)
             && self.module.name_bytes(range.name) == &self.src[start..at]
+            && !self.is_doubtful_declaration(start)
         {
             let message = format!(
                 "`{}` is declared twice in one scope: `{}<{}>` has it",
@@ -329,7 +330,10 @@ impl Parser<'_> {
         let key = prefix_key(self.src, start, end - start);
         if let Some(index) = self.names.find_range(key) {
             let range = self.names.range(index);
-            if range.depth == self.names.depth() && range.name == name {
+            if range.depth == self.names.depth()
+                && range.name == name
+                && !self.is_doubtful_declaration(start)
+            {
                 let text = self.module.name(name);
                 let message = format!("`{text}<{count}>` is declared twice in one scope");
                 self.report(Diagnostic::error(
@@ -377,7 +381,9 @@ impl Parser<'_> {
                 first.get_or_insert(*binding);
             }
         }
-        let Some(first) = first else { return };
+        let Some(first) = first.filter(|_| !self.is_doubtful_declaration(start)) else {
+            return;
+        };
         let (text, at) = (self.module.name(first.name), first.at);
         let message = format!("`{text}` is declared twice in one scope: this range has it too");
         let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message)
@@ -458,12 +464,14 @@ impl Parser<'_> {
         forward.unset.clear();
         self.forward = forward;
         self.late.clear();
+        self.excuses.end_function();
     }
 
     #[inline(never)]
     fn rewrite_labels(&mut self, forward: &mut Forward) {
         // What each label becomes: another label, or the name that nothing declares.
-        let old = core::mem::take(&mut self.body.labels);
+        let old = self.body.labels.clone();
+        self.body.labels.clear();
         let mut becomes: Vec<Operand> = old.ids().map(Operand::Label).collect();
         for &id in &forward.unset {
             becomes[id.index()] = Operand::Name(old[id].name);
@@ -516,6 +524,9 @@ impl Parser<'_> {
                 .collect(),
             late: self.late.iter().copied().collect(),
         };
+        if self.ends_early() {
+            self.excuse_all();
+        }
         for i in 0..forward.mentions.len() {
             let (id, at) = forward.mentions[i];
             if let Operand::Name(name) = becomes[id.index()] {
@@ -528,7 +539,11 @@ impl Parser<'_> {
     #[cold]
     fn undefined(&mut self, known: &Known, id: LabelId, name: NameId, at: u32) {
         let text = self.module.name(name);
-        if !self.excused.is_empty() && self.is_excused(text) {
+        let excused = match self.range_of(known, text) {
+            Some(_) => self.is_excused_itself(text.as_bytes()),
+            None => self.is_excused(text.as_bytes()),
+        };
+        if excused {
             return;
         }
         let span = Span::new(at, at + text.len() as u32);
@@ -539,6 +554,9 @@ impl Parser<'_> {
                 format!("`{text}` is used before its declaration; only labels may be"),
             )
         } else if let Some(&label) = known.labels.get(&name) {
+            if self.trouble.doubts_braces() {
+                return;
+            }
             let place = self.body.source_span(label);
             let d = Diagnostic::error(
                 Code::LabelOutOfScope,
@@ -555,7 +573,10 @@ impl Parser<'_> {
                     count.saturating_sub(1)
                 ),
             )
+        } else if self.excuse_unknown(&self.src[at as usize..][..text.len()]) {
+            return;
         } else {
+            let text = self.module.name(name);
             let mut d = Diagnostic::error(
                 Code::UndefinedName,
                 span,

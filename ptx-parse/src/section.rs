@@ -12,9 +12,10 @@ impl Parser<'_> {
     pub(crate) fn section(&mut self, start: usize) {
         if let Err(d) = self.section_parts(start) {
             // The whole section stays text, up to its own `}`.
-            self.report(*d);
+            self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             let end = self.closing_brace();
+            self.trouble.drift();
             self.opaque_item(start, end);
         }
     }

@@ -9,7 +9,7 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, Ending};
 
-use crate::operand::RegNames;
+use crate::operand::Hot;
 use crate::out::Out;
 use crate::sink::Sink;
 use crate::{Indent, Style};
@@ -30,7 +30,7 @@ pub(crate) struct Printer<'m, 'o, S: Sink> {
     mnemonics: Vec<u8>,
     /// Where the mnemonic of each signature stands in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
-    pub(crate) regs: RegNames,
+    pub(crate) hot: Hot<'m>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
     pub(crate) todo: Vec<crate::operand::Todo>,
 }
@@ -43,7 +43,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             out,
             mnemonics: Vec::new(),
             places: alloc::vec![(0, 0); module.signatures.len()],
-            regs: RegNames::default(),
+            hot: Hot::default(),
             todo: Vec::new(),
         }
     }
@@ -223,8 +223,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     // --- bodies ---
 
-    fn body(&mut self, body: &Body) {
-        self.regs.load(self.module, body);
+    fn body(&mut self, body: &'m Body) {
+        self.hot.load(self.module, body);
         let source = self.module.source();
         let text = Span::new(body.base, body.base + body.end).of(source);
         self.out.byte(b'{');
@@ -262,8 +262,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     }
 
     /// One statement, alone.
-    pub(crate) fn statement(&mut self, body: &Body, id: StmtId) {
-        self.regs.load(self.module, body);
+    pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
+        self.hot.load(self.module, body);
         if let Some(&statement) = body.statements.get(id) {
             self.statement_of(body, id, statement);
         }
@@ -273,7 +273,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     fn statement_of(&mut self, body: &Body, id: StmtId, statement: Statement) {
         match statement {
             Statement::Inst(inst) => {
-                let inst = &body.insts[inst];
+                let Some(inst) = self.hot.insts.get(inst.index()) else {
+                    return;
+                };
                 if let Some(guard) = inst.guard() {
                     self.out.byte(b'@');
                     if guard.negated {
@@ -284,7 +286,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 }
                 self.mnemonic(inst.sig);
                 let mut separator = b' ';
-                for &operand in body.pool.slice(inst.operands()) {
+                for &operand in inst.operands().of(self.hot.operands) {
                     if separator == b',' {
                         self.out.byte(b',');
                     }

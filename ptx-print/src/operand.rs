@@ -2,22 +2,31 @@
 
 use alloc::vec::Vec;
 use ptx_ir::{
-    Address, AddressForm, Body, EntityId, ListId, Module, NameId, Operand, OperandPool, RegId,
+    Address, AddressForm, Body, EntityId, Inst, ListId, Module, NameId, Operand, OperandPool,
+    RegId, Register, Var,
 };
 
 use crate::canonical::Printer;
 use crate::out::Short;
 use crate::sink::Sink;
 
-/// The names of a body's registers, ready to be printed.
+/// What most statements of a body ask for, ready to be printed.
 #[derive(Default)]
-pub(crate) struct RegNames {
+pub(crate) struct Hot<'m> {
+    pub(crate) insts: &'m [Inst],
+    pub(crate) operands: &'m [Operand],
+    registers: &'m [Register],
+    vars: &'m [Var],
     /// By declaration: the text before the number, if it is short.
     prefixes: Vec<(Option<Short>, NameId, bool)>,
 }
 
-impl RegNames {
-    pub(crate) fn load(&mut self, module: &Module, body: &Body) {
+impl<'m> Hot<'m> {
+    pub(crate) fn load(&mut self, module: &Module, body: &'m Body) {
+        self.insts = body.insts.as_slice();
+        self.operands = body.pool.operands();
+        self.registers = body.registers.as_slice();
+        self.vars = body.vars.as_slice();
         self.prefixes.clear();
         self.prefixes.extend(body.reg_decls.values().map(|d| {
             (
@@ -57,10 +66,10 @@ impl<S: Sink> Printer<'_, '_, S> {
 
     #[inline(always)]
     fn register(&mut self, body: Option<&Body>, reg: RegId) {
-        let Some(register) = body.and_then(|b| b.registers.get(reg)) else {
+        let Some(register) = body.and_then(|_| self.hot.registers.get(reg.index())) else {
             return;
         };
-        match self.regs.prefixes.get(register.decl.index()) {
+        match self.hot.prefixes.get(register.decl.index()) {
             Some((Some(short), _, numbered)) => {
                 self.out.short(short);
                 if *numbered {
@@ -218,7 +227,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 }
             }
             Operand::Var(id) => {
-                if let Some(var) = body.and_then(|b| b.vars.get(id)) {
+                if let Some(var) = body.and_then(|_| self.hot.vars.get(id.index())) {
                     self.numbered(var.name, var.number);
                 }
             }

@@ -1,4 +1,4 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `bench`.
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
@@ -7,9 +7,13 @@
 mod bench;
 mod codegen;
 #[cfg(feature = "libraries")]
+mod conformance;
+#[cfg(feature = "libraries")]
 mod corpus;
 #[cfg(feature = "libraries")]
 mod docs;
+#[cfg(feature = "libraries")]
+mod mutations;
 #[cfg(feature = "libraries")]
 mod ptxas;
 
@@ -26,6 +30,12 @@ enum Command {
     /// Compare the values of random constant expressions with those of the real assembler
     #[cfg(feature = "libraries")]
     Constants(corpus::constants::Args),
+    /// Compare the checker with verdicts of the real assembler on cases made from the table
+    #[cfg(feature = "libraries")]
+    Conformance(conformance::Args),
+    /// Change one token of valid files and compare the checker with the real assembler
+    #[cfg(feature = "libraries")]
+    Mutations(mutations::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -38,6 +48,10 @@ fn main() -> anyhow::Result<()> {
         Command::Corpus(args) => corpus::run(&args),
         #[cfg(feature = "libraries")]
         Command::Constants(args) => corpus::constants::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Conformance(args) => conformance::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::{Diagnostic, LineIndex, Severity};
+use ptx_ir::{Code, Diagnostic, LineIndex, Severity};
+use ptx_isa::{PtxVersion, Target};
+use ptx_verify::Options;
 use rayon::prelude::*;
 
 use crate::input::{self, Files, Source};
@@ -25,6 +27,15 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    /// Check for this target in place of the one in the header
+    #[arg(long, value_name = "sm_XX", value_parser = target)]
+    target: Option<Target>,
+    /// Check for this version in place of the one in the header
+    #[arg(long, value_name = "X.Y", value_parser = version)]
+    ptx_version: Option<PtxVersion>,
+    /// Unknown instructions, modifiers and directives are warnings
+    #[arg(long)]
+    allow_unknown: bool,
     /// How findings are written
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -34,6 +45,15 @@ pub(crate) struct Args {
     /// Exit with status 1 for warnings, too
     #[arg(long)]
     deny_warnings: bool,
+    /// Make warnings of a kind errors: a code, its name such as ignored-modifier, `unused` or `all`
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    deny: Vec<Kind>,
+    /// Leave out warnings of a kind
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    allow: Vec<Kind>,
+    /// Give warnings of a kind that are left out unless asked for: `unused`
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    warn: Vec<Kind>,
     /// Colours in the format human
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
@@ -79,6 +99,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list(&mut status)?;
     let painter = Painter::new(args.color.wanted());
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
+    let options = Options::new(args.ptx_version, args.target);
+    let check = |source| check(source, &options, args);
     let result = input::in_order(&inputs, &mut out, &mut status, check, |out, checked| {
         let (e, w) = tally(&checked.diagnostics);
         errors += e;
@@ -112,13 +134,95 @@ struct Checked {
     diagnostics: Vec<Diagnostic>,
 }
 
-fn check(source: Source) -> Checked {
+fn check(source: Source, options: &Options, args: &Args) -> Checked {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, options));
+    let asked = args.warn.iter().chain(&args.deny);
+    if asked.clone().any(|k| UNUSED.iter().any(|c| k.holds(*c))) {
+        let wanted = |d: &Diagnostic| asked.clone().any(|k| k.holds(d.code));
+        diagnostics.extend(
+            ptx_verify::unused(&parsed.module)
+                .into_iter()
+                .filter(wanted),
+        );
+    }
+    diagnostics.sort_by_key(|d| d.span.start);
+    let warning = |d: &Diagnostic| d.severity == Severity::Warning;
+    diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
+    let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
+    diagnostics
+        .iter_mut()
+        .filter(denied)
+        .for_each(|d| d.severity = Severity::Error);
+    if args.allow_unknown {
+        let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
+        unknown.for_each(|d| d.severity = Severity::Warning);
+    }
     Checked {
         name: source.name,
         bytes: source.bytes,
-        diagnostics: parsed.diagnostics,
+        diagnostics,
     }
+}
+
+/// Kinds of warnings.
+#[derive(Copy, Clone, Debug)]
+enum Kind {
+    All,
+    Unused,
+    One(Code),
+}
+
+const UNUSED: [Code; 3] = [
+    Code::UnusedRegister,
+    Code::UnusedLabel,
+    Code::UnusedFunction,
+];
+
+impl Kind {
+    fn holds(self, code: Code) -> bool {
+        match self {
+            Self::All => true,
+            Self::Unused => UNUSED.contains(&code),
+            Self::One(one) => one == code,
+        }
+    }
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
+    let same =
+        |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
+    match text {
+        "all" => Ok(Kind::All),
+        "unused" => Ok(Kind::Unused),
+        text => Code::ALL
+            .iter()
+            .find(same)
+            .map(|c| Kind::One(*c))
+            .ok_or_else(|| {
+                format!("there is no kind {text}; one looks like PTX0516 or ignored-modifier")
+            }),
+    }
+}
+
+fn is_unknown(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownOpcode | Code::UnknownModifier | Code::UnknownDirective
+    )
+}
+
+pub(crate) fn target(text: &str) -> Result<Target, String> {
+    Target::from_name(text.as_bytes())
+        .ok_or_else(|| format!("there is no target {text}; one looks like sm_90a"))
+}
+
+pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
+    PtxVersion::from_text(text.as_bytes())
+        .filter(|v| v.is_known())
+        .ok_or_else(|| format!("there is no PTX version {text}; one looks like 8.5"))
 }
 
 impl Checked {

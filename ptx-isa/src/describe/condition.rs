@@ -156,6 +156,8 @@ impl Clause<'_> {
             OperandTest::Inverted => "inverted",
             OperandTest::Pair => "a pair",
             OperandTest::Unified => "marked .unified",
+            OperandTest::Partial => "a vector with _ in it",
+            OperandTest::Floating => "floating point",
             OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n}"),
         };
         write!(f, "{name} {be} {what}")

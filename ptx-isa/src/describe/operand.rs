@@ -86,6 +86,11 @@ const MARKS: &[(Marks, &str)] = &[
     (Marks::LONGER, "the vector may be longer"),
     (Marks::PARTS, "or a vector as wide as the type"),
     (Marks::BARE, "the brackets may be missing"),
+    (Marks::INDEXED, "or an element of an array"),
+    (Marks::LAX, "a predicate is not refused"),
+    (Marks::EXACT, "elements of the type itself"),
+    (Marks::PLAIN, "not the address of a handle"),
+    (Marks::CONSTANT, "a constant is not refused"),
 ];
 
 fn each_detail(
@@ -103,6 +108,7 @@ fn each_detail(
         let (low, high, step) = (range.low, range.high, range.step);
         match (low == high, step) {
             (true, _) => put(format_args!("the constant {low}"))?,
+            (false, 0) => put(format_args!("powers of two from {low} to {high}"))?,
             (false, 1) => put(format_args!("constants {low} to {high}"))?,
             (false, _) => put(format_args!("constants {low} to {high} in steps of {step}"))?,
         }

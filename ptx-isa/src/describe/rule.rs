@@ -48,6 +48,10 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
             };
             write!(f, " may be {done}")
         }
+        RuleKind::Limit(low, high) => {
+            let (low, high) = (operand_name(form, low), operand_name(form, high));
+            write!(f, "of two constants {low} must not be larger than {high}")
+        }
         RuleKind::Same(slot, warning) => {
             let name = slot_name(form, slot);
             write!(f, "all instructions of a kernel have the same {name}")?;

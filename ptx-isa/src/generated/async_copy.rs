@@ -25,17 +25,20 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -75,14 +78,17 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 16, 1),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Limit(3, 2),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -119,7 +125,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 4),
+            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
@@ -127,7 +133,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -182,7 +188,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::REG),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -301,10 +307,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
@@ -353,6 +360,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -360,7 +368,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(3)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -409,6 +417,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -450,7 +459,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
             Operand::new("byteMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -512,10 +521,11 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -564,6 +574,7 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
         ],
         rules: &[Rule {
@@ -621,7 +632,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -679,7 +690,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
@@ -709,7 +720,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
@@ -738,7 +749,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -748,7 +760,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -770,7 +783,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -839,7 +852,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -849,7 +863,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
@@ -875,7 +890,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Filled(5)),
             Operand::new("cache-policy", 5, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
@@ -942,7 +957,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -952,7 +968,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
@@ -960,7 +977,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .align(128),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
@@ -1017,7 +1034,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1026,13 +1044,15 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
@@ -1071,7 +1091,8 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .access(Access::Read),
+                .access(Access::Read)
+                .spaces(Spaces::Words(&[Modifier::Global], false)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1081,7 +1102,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(51)), 3),
                     (Cond::Holds(0, TokenSet(52)), 4),
                     (Cond::Holds(0, TokenSet(53)), 5),
-                ])),
+                ]))
+                .mark(Marks::BRACED),
             Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -1097,7 +1119,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
@@ -1321,7 +1343,9 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[39, 40, 41],
         accepted: TokenSet(84),
         ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr).mark(Marks::MBARRIER)],
+        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::MBARRIER)
+            .spaces(Spaces::Slot(1))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -75,7 +75,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[88, 87, 89],
-        accepted: TokenSet(145),
+        accepted: TokenSet(146),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -109,7 +109,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[90, 87, 91],
-        accepted: TokenSet(148),
+        accepted: TokenSet(149),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[88, 89],
-        accepted: TokenSet(149),
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -290,7 +290,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[90, 91],
-        accepted: TokenSet(150),
+        accepted: TokenSet(151),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -375,7 +375,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[92, 87],
-        accepted: TokenSet(152),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -412,7 +412,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[93, 87],
-        accepted: TokenSet(154),
+        accepted: TokenSet(155),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -449,7 +449,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[94, 45],
-        accepted: TokenSet(156),
+        accepted: TokenSet(157),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -459,14 +459,14 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(157)),
+                    Cond::Holds(0, TokenSet(158)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -487,7 +487,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[95, 96, 97],
-        accepted: TokenSet(159),
+        accepted: TokenSet(160),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -509,7 +509,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[44, 98, 97],
-        accepted: TokenSet(161),
+        accepted: TokenSet(162),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -531,7 +531,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[99, 44, 100, 97],
-        accepted: TokenSet(164),
+        accepted: TokenSet(165),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -562,7 +562,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[101, 100],
-        accepted: TokenSet(166),
+        accepted: TokenSet(167),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -572,7 +572,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(167)),
+                    Cond::Holds(0, TokenSet(168)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -602,7 +602,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44, 45],
-        accepted: TokenSet(168),
+        accepted: TokenSet(169),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -626,7 +626,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[43, 95, 45],
-        accepted: TokenSet(169),
+        accepted: TokenSet(170),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
@@ -653,7 +653,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 95, 96, 97],
-        accepted: TokenSet(171),
+        accepted: TokenSet(172),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -677,7 +677,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 44, 98, 97],
-        accepted: TokenSet(172),
+        accepted: TokenSet(173),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -701,7 +701,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[103],
-        accepted: TokenSet(173),
+        accepted: TokenSet(174),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -711,7 +711,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(108)),
+                    Cond::Holds(0, TokenSet(109)),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -732,13 +732,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[101],
-        accepted: TokenSet(174),
+        accepted: TokenSet(175),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(176))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,

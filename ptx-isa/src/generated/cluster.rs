@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[104],
-        accepted: TokenSet(175),
+        accepted: TokenSet(177),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -35,12 +35,13 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[105, 8, 106, 57],
-        accepted: TokenSet(177),
+        accepted: TokenSet(179),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .spaces(Spaces::Slot(0))
                 .align(8),
         ],
         rules: &[
@@ -74,7 +75,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107, 91, 57],
-        accepted: TokenSet(179),
+        accepted: TokenSet(181),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -96,7 +97,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 109, 38, 57],
-        accepted: TokenSet(182),
+        accepted: TokenSet(184),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -121,7 +122,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 38, 57],
-        accepted: TokenSet(184),
+        accepted: TokenSet(186),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 113, 114],
-        accepted: TokenSet(189),
+        accepted: TokenSet(191),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,15 +26,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
@@ -46,7 +39,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Holds(3, TokenSet(197)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(196),
+        accepted: TokenSet(198),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -86,15 +86,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(4, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
@@ -106,7 +99,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Holds(4, TokenSet(197)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -133,7 +133,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 116],
-        accepted: TokenSet(189),
+        accepted: TokenSet(191),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -149,15 +149,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(2, TokenSet(193)),
+                    Cond::Holds(2, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
@@ -169,7 +162,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Holds(2, TokenSet(197)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -196,7 +196,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 116],
-        accepted: TokenSet(196),
+        accepted: TokenSet(198),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -215,15 +215,8 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(192)),
-                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
@@ -235,7 +228,14 @@ pub(crate) static FORMS: [Form; 23] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(119))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Holds(3, TokenSet(197)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(120))),
                 ptxas: false,
             },
             Rule {
@@ -262,7 +262,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[116],
-        accepted: TokenSet(197),
+        accepted: TokenSet(199),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -297,7 +297,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[117, 118],
-        accepted: TokenSet(197),
+        accepted: TokenSet(199),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -330,7 +330,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[112, 117, 65],
-        accepted: TokenSet(199),
+        accepted: TokenSet(201),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -363,7 +363,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 59, 120],
-        accepted: TokenSet(202),
+        accepted: TokenSet(204),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -372,21 +372,31 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(111)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(3, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(204)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(206)))),
                 ptxas: false,
             },
             Rule {
@@ -406,7 +416,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(205),
+        accepted: TokenSet(207),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -418,21 +428,31 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, TokenSet(111)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(4, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(205))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(204)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(206)))),
                 ptxas: false,
             },
             Rule {
@@ -445,14 +465,14 @@ pub(crate) static FORMS: [Form; 23] = [
         notes: &[],
         differences: &[],
     },
-    // set .CmpOp.bf16.stype d, a, b
+    // set .CmpOp.bf16.btype d, a, b
     Form {
         section: "9.7.7.1",
-        syntax: ".CmpOp.bf16.stype d, a, b",
+        syntax: ".CmpOp.bf16.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 61, 120],
-        accepted: TokenSet(206),
+        slots: &[119, 61, 121],
+        accepted: TokenSet(209),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -461,16 +481,26 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(40)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(2, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(205))),
                 ),
                 ptxas: false,
             },
@@ -484,14 +514,14 @@ pub(crate) static FORMS: [Form; 23] = [
         notes: &[],
         differences: &[],
     },
-    // set .CmpOp.BoolOp.bf16.stype d, a, b, c
+    // set .CmpOp.BoolOp.bf16.btype d, a, b, c
     Form {
         section: "9.7.7.1",
-        syntax: ".CmpOp.BoolOp.bf16.stype d, a, b, c",
+        syntax: ".CmpOp.BoolOp.bf16.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 61, 120],
-        accepted: TokenSet(207),
+        slots: &[119, 115, 61, 121],
+        accepted: TokenSet(210),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -499,20 +529,31 @@ pub(crate) static FORMS: [Form; 23] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(40)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Immediate),
+                        Cond::Operand(2, OperandTest::Immediate),
+                    ]),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(0, TokenSet(191)),
+                    Cond::Holds(3, TokenSet(192)),
+                    Cond::Holds(0, TokenSet(193)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(194)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(203))),
+                    Cond::Holds(0, TokenSet(196)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
                 ),
                 ptxas: false,
             },
@@ -532,8 +573,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 121, 59],
-        accepted: TokenSet(209),
+        slots: &[119, 112, 122, 59],
+        accepted: TokenSet(212),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -559,8 +600,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 121, 59],
-        accepted: TokenSet(210),
+        slots: &[119, 115, 112, 122, 59],
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -589,8 +630,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 121, 61],
-        accepted: TokenSet(211),
+        slots: &[119, 122, 61],
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -616,8 +657,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 121, 61],
-        accepted: TokenSet(212),
+        slots: &[119, 115, 122, 61],
+        accepted: TokenSet(215),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -629,7 +670,8 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -646,8 +688,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 122, 60],
-        accepted: TokenSet(214),
+        slots: &[119, 112, 123, 60],
+        accepted: TokenSet(217),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -682,8 +724,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 122, 60],
-        accepted: TokenSet(215),
+        slots: &[119, 115, 112, 123, 60],
+        accepted: TokenSet(218),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -721,8 +763,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 123, 62],
-        accepted: TokenSet(217),
+        slots: &[119, 124, 62],
+        accepted: TokenSet(220),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -748,8 +790,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 123, 62],
-        accepted: TokenSet(218),
+        slots: &[119, 115, 124, 62],
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -761,7 +803,8 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
@@ -778,8 +821,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 124],
-        accepted: TokenSet(220),
+        slots: &[119, 112, 125],
+        accepted: TokenSet(223),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -799,7 +842,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -820,8 +863,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 124],
-        accepted: TokenSet(221),
+        slots: &[119, 115, 112, 125],
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -844,7 +887,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(110)),
+                    Cond::Holds(3, TokenSet(111)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -865,8 +908,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 125],
-        accepted: TokenSet(223),
+        slots: &[119, 126],
+        accepted: TokenSet(226),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -886,7 +929,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(114)),
+                    Cond::Holds(1, TokenSet(115)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -907,8 +950,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 125],
-        accepted: TokenSet(224),
+        slots: &[119, 115, 126],
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -926,12 +969,13 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
+                .mark(Marks::NOT)
+                .mark(Marks::REG),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(114)),
+                    Cond::Holds(2, TokenSet(115)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,

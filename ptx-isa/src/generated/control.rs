@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} tgt",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -37,13 +37,12 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} index, tlist",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("tlist", 1, Within::Whole, Role::Table),
         ],
         rules: &[Rule {
@@ -64,8 +63,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} func{, (param-list)}",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -100,8 +99,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, flist",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -143,8 +142,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, fproto",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -186,8 +185,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni}",
         complete: true,
         ptxas: false,
-        slots: &[126],
-        accepted: TokenSet(225),
+        slots: &[127],
+        accepted: TokenSet(228),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

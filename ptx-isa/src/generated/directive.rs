@@ -468,7 +468,7 @@ pub(crate) static FACTS: [DirectiveFacts; 45] = [
         integers: None,
         since: PtxVersion::new(5, 0),
         until: None,
-        target: Some(Target::Sm20),
+        target: None,
     },
     // .reqnctapercluster
     DirectiveFacts {
@@ -518,7 +518,7 @@ pub(crate) static FACTS: [DirectiveFacts; 45] = [
         integers: None,
         since: PtxVersion::new(4, 0),
         until: None,
-        target: None,
+        target: Some(Target::Sm30),
     },
     // .ptr
     DirectiveFacts {

@@ -8,16 +8,16 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 47] = [
+pub(crate) static FORMS: [Form; 58] = [
     // testp {.op}.type p, a
     Form {
         section: "9.7.3.1",
         syntax: "{.op}.type p, a",
         complete: true,
         ptxas: false,
-        slots: &[129, 130],
-        accepted: TokenSet(230),
-        ignored: TokenSet(231),
+        slots: &[130, 131],
+        accepted: TokenSet(233),
+        ignored: TokenSet(234),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -37,8 +37,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[130],
-        accepted: TokenSet(195),
+        slots: &[131],
+        accepted: TokenSet(197),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -60,8 +60,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[132, 112, 133, 65],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -75,7 +75,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -92,8 +92,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[132, 112, 134],
+        accepted: TokenSet(241),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -119,8 +119,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131, 134],
-        accepted: TokenSet(239),
+        slots: &[132, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -142,8 +142,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[136, 112, 133, 65],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -157,7 +157,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -174,8 +174,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[136, 112, 134],
+        accepted: TokenSet(241),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -201,8 +201,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 134],
-        accepted: TokenSet(239),
+        slots: &[136, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -224,8 +224,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[136, 112, 133, 65],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -239,7 +239,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(235)), Cond::Holds(0, TokenSet(236))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -256,8 +256,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[136, 112, 134],
+        accepted: TokenSet(241),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -283,8 +283,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135, 134],
-        accepted: TokenSet(239),
+        slots: &[136, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -306,8 +306,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[137, 112, 133, 65],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -330,8 +330,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 133],
-        accepted: TokenSet(238),
+        slots: &[137, 112, 134],
+        accepted: TokenSet(241),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -360,8 +360,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -384,8 +384,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 132, 65],
-        accepted: TokenSet(240),
+        slots: &[112, 133, 65],
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -414,8 +414,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 132, 65],
-        accepted: TokenSet(234),
+        slots: &[137, 112, 133, 65],
+        accepted: TokenSet(237),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -438,8 +438,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -462,8 +462,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -485,8 +485,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(246),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -508,8 +508,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -524,12 +524,70 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
-                        Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(247)),
+                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(239)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // div .f32 d, a, b
+    Form {
+        section: "9.7.3.8",
+        syntax: ".f32 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // div .f64 d, a, b
+    Form {
+        section: "9.7.3.8",
+        syntax: ".f64 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -545,7 +603,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(248),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -568,7 +626,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -589,7 +647,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -612,7 +670,7 @@ pub(crate) static FORMS: [Form; 47] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -633,7 +691,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -655,8 +713,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 65],
-        accepted: TokenSet(247),
+        slots: &[112, 139, 140, 65],
+        accepted: TokenSet(250),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -677,7 +735,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -694,8 +752,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 140, 65],
-        accepted: TokenSet(250),
+        slots: &[112, 139, 141, 65],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -718,7 +776,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -741,8 +799,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 65],
-        accepted: TokenSet(247),
+        slots: &[112, 139, 140, 65],
+        accepted: TokenSet(250),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -763,7 +821,7 @@ pub(crate) static FORMS: [Form; 47] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -780,8 +838,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 140, 65],
-        accepted: TokenSet(250),
+        slots: &[112, 139, 141, 65],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -804,7 +862,7 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[134],
+        slots: &[135],
         accepted: TokenSet(100),
         ignored: TokenSet(25),
         operands: &[
@@ -827,8 +885,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -849,8 +907,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -871,8 +929,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -886,9 +944,9 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
-                        Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(247)),
+                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(239)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -906,8 +964,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.ftz.f64 d, a",
         complete: true,
         ptxas: true,
-        slots: &[136, 141, 134],
-        accepted: TokenSet(251),
+        slots: &[137, 142, 135],
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -921,9 +979,9 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
-                        Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(247)),
+                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(239)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -935,14 +993,42 @@ pub(crate) static FORMS: [Form; 47] = [
         notes: &["without effect: there is nothing to flush"],
         differences: &[],
     },
+    // rcp .f32 d, a
+    Form {
+        section: "9.7.3.13",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
     // rcp .approx.ftz.f64 d, a
     Form {
         section: "9.7.3.14",
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 134],
-        accepted: TokenSet(252),
+        slots: &[138, 142, 135],
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -963,8 +1049,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -985,8 +1071,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 65],
-        accepted: TokenSet(243),
+        slots: &[137, 112, 65],
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1007,8 +1093,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[136, 134],
-        accepted: TokenSet(239),
+        slots: &[137, 135],
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1022,12 +1108,68 @@ pub(crate) static FORMS: [Form; 47] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(244)),
-                        Cond::Holds(0, TokenSet(235)),
-                        Cond::Holds(0, TokenSet(236)),
+                        Cond::Holds(0, TokenSet(247)),
+                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(239)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // sqrt .f32 d, a
+    Form {
+        section: "9.7.3.15",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // sqrt .f64 d, a
+    Form {
+        section: "9.7.3.15",
+        syntax: ".f64 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -1042,8 +1184,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1064,8 +1206,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 134],
-        accepted: TokenSet(253),
+        slots: &[138, 135],
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1080,14 +1222,70 @@ pub(crate) static FORMS: [Form; 47] = [
         notes: &[],
         differences: &[],
     },
+    // rsqrt .f32 d, a
+    Form {
+        section: "9.7.3.16",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // rsqrt .f64 d, a
+    Form {
+        section: "9.7.3.16",
+        syntax: ".f64 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[135],
+        accepted: TokenSet(100),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
     // rsqrt .approx.ftz.f64 d, a
     Form {
         section: "9.7.3.17",
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 134],
-        accepted: TokenSet(252),
+        slots: &[138, 142, 135],
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1108,8 +1306,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1119,6 +1317,34 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // sin .f32 d, a
+    Form {
+        section: "9.7.3.18",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1130,8 +1356,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1141,6 +1367,34 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // cos .f32 d, a
+    Form {
+        section: "9.7.3.19",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1152,8 +1406,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1163,6 +1417,34 @@ pub(crate) static FORMS: [Form; 47] = [
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
             ptxas: false,
         }],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // lg2 .f32 d, a
+    Form {
+        section: "9.7.3.20",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1174,8 +1456,8 @@ pub(crate) static FORMS: [Form; 47] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(242),
+        slots: &[138, 112, 65],
+        accepted: TokenSet(245),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1190,14 +1472,42 @@ pub(crate) static FORMS: [Form; 47] = [
         notes: &[],
         differences: &[],
     },
+    // ex2 .f32 d, a
+    Form {
+        section: "9.7.3.21",
+        syntax: ".f32 d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[65],
+        accepted: TokenSet(120),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
     // tanh .approx.f32 d, a
     Form {
         section: "9.7.3.22",
         syntax: ".approx.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 65],
-        accepted: TokenSet(254),
+        slots: &[138, 65],
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

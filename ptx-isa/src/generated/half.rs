@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[143, 112, 133, 59],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[143, 112, 133, 60],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -69,8 +69,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 61],
-        accepted: TokenSet(258),
+        slots: &[143, 61],
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -96,8 +96,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[142, 62],
-        accepted: TokenSet(259),
+        slots: &[143, 62],
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -123,8 +123,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[144, 112, 133, 59],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -150,8 +150,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[144, 112, 133, 60],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -177,8 +177,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 61],
-        accepted: TokenSet(258),
+        slots: &[144, 61],
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -204,8 +204,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 62],
-        accepted: TokenSet(259),
+        slots: &[144, 62],
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -231,8 +231,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[144, 112, 133, 59],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -258,8 +258,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[144, 112, 133, 60],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -285,8 +285,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 61],
-        accepted: TokenSet(258),
+        slots: &[144, 61],
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -312,8 +312,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 62],
-        accepted: TokenSet(259),
+        slots: &[144, 62],
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -339,8 +339,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 132, 59],
-        accepted: TokenSet(256),
+        slots: &[145, 112, 133, 59],
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -369,8 +369,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 132, 60],
-        accepted: TokenSet(257),
+        slots: &[145, 112, 133, 60],
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -399,8 +399,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 145, 59],
-        accepted: TokenSet(261),
+        slots: &[145, 112, 146, 59],
+        accepted: TokenSet(264),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -429,8 +429,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 145, 60],
-        accepted: TokenSet(262),
+        slots: &[145, 112, 146, 60],
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -459,8 +459,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 146, 61],
-        accepted: TokenSet(263),
+        slots: &[145, 147, 61],
+        accepted: TokenSet(266),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -489,8 +489,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 146, 62],
-        accepted: TokenSet(264),
+        slots: &[145, 147, 62],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -519,8 +519,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob.sat.htype d, a, b, c",
         complete: true,
         ptxas: true,
-        slots: &[144, 147, 148, 149],
-        accepted: TokenSet(266),
+        slots: &[145, 148, 149, 150],
+        accepted: TokenSet(269),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -549,8 +549,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob{.relu}.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[144, 147, 146, 150],
-        accepted: TokenSet(268),
+        slots: &[145, 148, 147, 151],
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -580,7 +580,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(269),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -604,7 +604,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(270),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -628,7 +628,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[61],
-        accepted: TokenSet(114),
+        accepted: TokenSet(115),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -652,7 +652,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[62],
-        accepted: TokenSet(116),
+        accepted: TokenSet(117),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -676,7 +676,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(269),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -700,7 +700,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(270),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -724,7 +724,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[61],
-        accepted: TokenSet(114),
+        accepted: TokenSet(115),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -748,7 +748,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[62],
-        accepted: TokenSet(116),
+        accepted: TokenSet(117),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -771,8 +771,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 59],
-        accepted: TokenSet(271),
+        slots: &[112, 139, 140, 59],
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -790,7 +790,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -807,8 +807,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 60],
-        accepted: TokenSet(272),
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -826,7 +826,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -843,8 +843,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 61],
-        accepted: TokenSet(273),
+        slots: &[139, 140, 61],
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -862,7 +862,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -879,8 +879,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 62],
-        accepted: TokenSet(274),
+        slots: &[139, 140, 62],
+        accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -898,7 +898,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -915,8 +915,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 59],
-        accepted: TokenSet(271),
+        slots: &[112, 139, 140, 59],
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -934,7 +934,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -951,8 +951,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 138, 139, 60],
-        accepted: TokenSet(272),
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -970,7 +970,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(248)),
+                    Cond::Holds(2, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -987,8 +987,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 61],
-        accepted: TokenSet(273),
+        slots: &[139, 140, 61],
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1006,7 +1006,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1023,8 +1023,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 139, 62],
-        accepted: TokenSet(274),
+        slots: &[139, 140, 62],
+        accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1042,7 +1042,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(248)),
+                    Cond::Holds(1, TokenSet(251)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1059,8 +1059,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 150],
-        accepted: TokenSet(275),
+        slots: &[138, 151],
+        accepted: TokenSet(278),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1075,7 +1075,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(222)),
+                    Cond::Holds(1, TokenSet(225)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1092,8 +1092,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 151],
-        accepted: TokenSet(276),
+        slots: &[138, 152],
+        accepted: TokenSet(279),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1116,8 +1116,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.ftz.btype d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 141, 152],
-        accepted: TokenSet(277),
+        slots: &[138, 142, 153],
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -10,8 +10,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[21],
-            &super::float::FORMS[22],
+            &super::float::FORMS[23],
+            &super::float::FORMS[24],
             &super::half::FORMS[24],
             &super::half::FORMS[25],
             &super::half::FORMS[26],
@@ -71,7 +71,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Applypriority,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[45]],
+        forms: &[&super::movement::FORMS[46]],
     },
     Instruction {
         name: "atom",
@@ -309,7 +309,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Cos,
         words: &[],
         floors: &[],
-        forms: &[&super::float::FORMS[43]],
+        forms: &[&super::float::FORMS[51], &super::float::FORMS[52]],
     },
     Instruction {
         name: "cp.async",
@@ -436,21 +436,21 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Createpolicy,
         words: &[Modifier::Cvt],
         floors: &[],
-        forms: &[&super::movement::FORMS[49]],
+        forms: &[&super::movement::FORMS[50]],
     },
     Instruction {
         name: "createpolicy.fractional",
         opcode: Opcode::Createpolicy,
         words: &[Modifier::Fractional],
         floors: &[],
-        forms: &[&super::movement::FORMS[48]],
+        forms: &[&super::movement::FORMS[49]],
     },
     Instruction {
         name: "createpolicy.range",
         opcode: Opcode::Createpolicy,
         words: &[Modifier::Range],
         floors: &[],
-        forms: &[&super::movement::FORMS[47]],
+        forms: &[&super::movement::FORMS[48]],
     },
     Instruction {
         name: "cvt",
@@ -458,7 +458,6 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[55],
             &super::movement::FORMS[56],
             &super::movement::FORMS[57],
             &super::movement::FORMS[58],
@@ -488,6 +487,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::movement::FORMS[82],
             &super::movement::FORMS[83],
             &super::movement::FORMS[84],
+            &super::movement::FORMS[85],
+            &super::movement::FORMS[86],
         ],
     },
     Instruction {
@@ -495,28 +496,28 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Cvt,
         words: &[Modifier::Pack],
         floors: &[],
-        forms: &[&super::movement::FORMS[85], &super::movement::FORMS[86]],
+        forms: &[&super::movement::FORMS[87], &super::movement::FORMS[88]],
     },
     Instruction {
         name: "cvta",
         opcode: Opcode::Cvta,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[52], &super::movement::FORMS[53]],
+        forms: &[&super::movement::FORMS[53], &super::movement::FORMS[54]],
     },
     Instruction {
         name: "cvta.to",
         opcode: Opcode::Cvta,
         words: &[Modifier::To],
         floors: &[],
-        forms: &[&super::movement::FORMS[54]],
+        forms: &[&super::movement::FORMS[55]],
     },
     Instruction {
         name: "discard",
         opcode: Opcode::Discard,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[46]],
+        forms: &[&super::movement::FORMS[47]],
     },
     Instruction {
         name: "div",
@@ -527,6 +528,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::float::FORMS[17],
             &super::float::FORMS[18],
             &super::float::FORMS[19],
+            &super::float::FORMS[20],
+            &super::float::FORMS[21],
             &super::integer::FORMS[16],
         ],
     },
@@ -535,7 +538,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Div,
         words: &[Modifier::Full],
         floors: &[],
-        forms: &[&super::float::FORMS[20]],
+        forms: &[&super::float::FORMS[22]],
     },
     Instruction {
         name: "dp2a.hi",
@@ -571,7 +574,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[45],
+            &super::float::FORMS[55],
+            &super::float::FORMS[56],
             &super::half::FORMS[37],
             &super::half::FORMS[38],
         ],
@@ -640,7 +644,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Getctarank,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[89], &super::movement::FORMS[90]],
+        forms: &[&super::movement::FORMS[91], &super::movement::FORMS[92]],
     },
     Instruction {
         name: "griddepcontrol",
@@ -654,7 +658,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Isspacep,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[50], &super::movement::FORMS[51]],
+        forms: &[&super::movement::FORMS[51], &super::movement::FORMS[52]],
     },
     Instruction {
         name: "istypep",
@@ -669,7 +673,6 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[9],
             &super::movement::FORMS[10],
             &super::movement::FORMS[11],
             &super::movement::FORMS[12],
@@ -677,6 +680,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::movement::FORMS[14],
             &super::movement::FORMS[15],
             &super::movement::FORMS[16],
+            &super::movement::FORMS[17],
         ],
     },
     Instruction {
@@ -695,14 +699,14 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Ldu,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[17]],
+        forms: &[&super::movement::FORMS[18]],
     },
     Instruction {
         name: "lg2",
         opcode: Opcode::Lg2,
         words: &[],
         floors: &[],
-        forms: &[&super::float::FORMS[44]],
+        forms: &[&super::float::FORMS[53], &super::float::FORMS[54]],
     },
     Instruction {
         name: "lop3",
@@ -780,7 +784,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Mapa,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[87], &super::movement::FORMS[88]],
+        forms: &[&super::movement::FORMS[89], &super::movement::FORMS[90]],
     },
     Instruction {
         name: "match",
@@ -800,9 +804,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[28],
-            &super::float::FORMS[29],
             &super::float::FORMS[30],
+            &super::float::FORMS[31],
+            &super::float::FORMS[32],
             &super::half::FORMS[32],
             &super::half::FORMS[33],
             &super::half::FORMS[34],
@@ -932,9 +936,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[25],
-            &super::float::FORMS[26],
             &super::float::FORMS[27],
+            &super::float::FORMS[28],
+            &super::float::FORMS[29],
             &super::half::FORMS[28],
             &super::half::FORMS[29],
             &super::half::FORMS[30],
@@ -988,6 +992,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::movement::FORMS[3],
             &super::movement::FORMS[4],
             &super::movement::FORMS[5],
+            &super::movement::FORMS[6],
         ],
     },
     Instruction {
@@ -1053,10 +1058,10 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[Modifier::LdReduce],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[30],
             &super::movement::FORMS[31],
             &super::movement::FORMS[32],
             &super::movement::FORMS[33],
+            &super::movement::FORMS[34],
         ],
     },
     Instruction {
@@ -1064,7 +1069,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Multimem,
         words: &[Modifier::Red],
         floors: &[],
-        forms: &[&super::movement::FORMS[38], &super::movement::FORMS[39]],
+        forms: &[&super::movement::FORMS[39], &super::movement::FORMS[40]],
     },
     Instruction {
         name: "multimem.st",
@@ -1072,10 +1077,10 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[Modifier::St],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[34],
             &super::movement::FORMS[35],
             &super::movement::FORMS[36],
             &super::movement::FORMS[37],
+            &super::movement::FORMS[38],
         ],
     },
     Instruction {
@@ -1091,8 +1096,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[23],
-            &super::float::FORMS[24],
+            &super::float::FORMS[25],
+            &super::float::FORMS[26],
             &super::half::FORMS[20],
             &super::half::FORMS[21],
             &super::half::FORMS[22],
@@ -1143,10 +1148,10 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[40],
             &super::movement::FORMS[41],
             &super::movement::FORMS[42],
             &super::movement::FORMS[43],
+            &super::movement::FORMS[44],
         ],
     },
     Instruction {
@@ -1154,14 +1159,14 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Prefetchu,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[44]],
+        forms: &[&super::movement::FORMS[45]],
     },
     Instruction {
         name: "prmt",
         opcode: Opcode::Prmt,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[8]],
+        forms: &[&super::movement::FORMS[9]],
     },
     Instruction {
         name: "rcp",
@@ -1169,11 +1174,12 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[31],
-            &super::float::FORMS[32],
             &super::float::FORMS[33],
             &super::float::FORMS[34],
             &super::float::FORMS[35],
+            &super::float::FORMS[36],
+            &super::float::FORMS[37],
+            &super::float::FORMS[38],
         ],
     },
     Instruction {
@@ -1236,9 +1242,11 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[39],
-            &super::float::FORMS[40],
-            &super::float::FORMS[41],
+            &super::float::FORMS[44],
+            &super::float::FORMS[45],
+            &super::float::FORMS[46],
+            &super::float::FORMS[47],
+            &super::float::FORMS[48],
         ],
     },
     Instruction {
@@ -1324,7 +1332,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Shfl,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[6], &super::movement::FORMS[7]],
+        forms: &[&super::movement::FORMS[7], &super::movement::FORMS[8]],
     },
     Instruction {
         name: "shl",
@@ -1345,7 +1353,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Sin,
         words: &[],
         floors: &[],
-        forms: &[&super::float::FORMS[42]],
+        forms: &[&super::float::FORMS[49], &super::float::FORMS[50]],
     },
     Instruction {
         name: "slct",
@@ -1360,9 +1368,11 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::float::FORMS[36],
-            &super::float::FORMS[37],
-            &super::float::FORMS[38],
+            &super::float::FORMS[39],
+            &super::float::FORMS[40],
+            &super::float::FORMS[41],
+            &super::float::FORMS[42],
+            &super::float::FORMS[43],
         ],
     },
     Instruction {
@@ -1371,12 +1381,12 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[18],
             &super::movement::FORMS[19],
             &super::movement::FORMS[20],
             &super::movement::FORMS[21],
             &super::movement::FORMS[22],
             &super::movement::FORMS[23],
+            &super::movement::FORMS[24],
         ],
     },
     Instruction {
@@ -1385,10 +1395,10 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[Modifier::Async],
         floors: &[],
         forms: &[
-            &super::movement::FORMS[24],
             &super::movement::FORMS[25],
             &super::movement::FORMS[26],
             &super::movement::FORMS[27],
+            &super::movement::FORMS[28],
         ],
     },
     Instruction {
@@ -1396,7 +1406,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::St,
         words: &[Modifier::Bulk],
         floors: &[],
-        forms: &[&super::movement::FORMS[28], &super::movement::FORMS[29]],
+        forms: &[&super::movement::FORMS[29], &super::movement::FORMS[30]],
     },
     Instruction {
         name: "stackrestore",
@@ -1502,7 +1512,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Tanh,
         words: &[],
         floors: &[],
-        forms: &[&super::float::FORMS[46], &super::half::FORMS[36]],
+        forms: &[&super::float::FORMS[57], &super::half::FORMS[36]],
     },
     Instruction {
         name: "tcgen05.alloc",

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[153],
-        accepted: TokenSet(279),
+        slots: &[154],
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(280)),
+                    Cond::Holds(0, TokenSet(283)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(281)), Cond::Holds(0, TokenSet(282))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(284)), Cond::Holds(0, TokenSet(285))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -54,8 +54,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[148, 154],
-        accepted: TokenSet(284),
+        slots: &[149, 155],
+        accepted: TokenSet(287),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -69,14 +69,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(281)), Cond::Holds(1, TokenSet(282))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(284)), Cond::Holds(1, TokenSet(285))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(285)),
+                    Cond::Holds(1, TokenSet(288)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -93,8 +93,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[148, 155],
-        accepted: TokenSet(287),
+        slots: &[149, 156],
+        accepted: TokenSet(290),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -125,8 +125,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[156],
-        accepted: TokenSet(289),
+        slots: &[157],
+        accepted: TokenSet(291),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -157,8 +157,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[157],
-        accepted: TokenSet(290),
+        slots: &[158],
+        accepted: TokenSet(292),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -180,8 +180,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.sat}.s32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[132, 118],
-        accepted: TokenSet(293),
+        slots: &[133, 118],
+        accepted: TokenSet(295),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -226,8 +226,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -249,8 +249,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[160],
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -272,8 +272,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -296,8 +296,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[160],
+        accepted: TokenSet(297),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -320,8 +320,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 118],
-        accepted: TokenSet(293),
+        slots: &[149, 118],
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -345,7 +345,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(296),
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -368,7 +368,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(296),
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -391,8 +391,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 118],
-        accepted: TokenSet(293),
+        slots: &[149, 118],
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -415,8 +415,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -439,8 +439,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -462,8 +462,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[158],
-        accepted: TokenSet(292),
+        slots: &[159],
+        accepted: TokenSet(294),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -485,8 +485,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(297),
+        slots: &[161],
+        accepted: TokenSet(299),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -507,8 +507,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".s8x4 d, a",
         complete: true,
         ptxas: false,
-        slots: &[161],
-        accepted: TokenSet(282),
+        slots: &[162],
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -538,8 +538,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a",
         complete: true,
         ptxas: true,
-        slots: &[162],
-        accepted: TokenSet(290),
+        slots: &[163],
+        accepted: TokenSet(292),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -560,8 +560,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(297),
+        slots: &[161],
+        accepted: TokenSet(299),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -582,8 +582,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[163],
-        accepted: TokenSet(281),
+        slots: &[164],
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -614,8 +614,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 161],
-        accepted: TokenSet(298),
+        slots: &[147, 162],
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -653,8 +653,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(300),
+        slots: &[165],
+        accepted: TokenSet(302),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -668,7 +668,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(301)),
+                    Cond::Holds(0, TokenSet(303)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -685,8 +685,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 165],
-        accepted: TokenSet(303),
+        slots: &[147, 166],
+        accepted: TokenSet(305),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -700,7 +700,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(304)),
+                    Cond::Holds(1, TokenSet(306)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -724,8 +724,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[163],
-        accepted: TokenSet(281),
+        slots: &[164],
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -756,8 +756,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 161],
-        accepted: TokenSet(298),
+        slots: &[147, 162],
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -795,8 +795,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(300),
+        slots: &[165],
+        accepted: TokenSet(302),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -810,7 +810,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(301)),
+                    Cond::Holds(0, TokenSet(303)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -827,8 +827,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[146, 165],
-        accepted: TokenSet(303),
+        slots: &[147, 166],
+        accepted: TokenSet(305),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -842,7 +842,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(304)),
+                    Cond::Holds(1, TokenSet(306)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -910,8 +910,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[166],
-        accepted: TokenSet(306),
+        slots: &[167],
+        accepted: TokenSet(308),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -932,8 +932,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".shiftamt.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[167, 166],
-        accepted: TokenSet(308),
+        slots: &[168, 167],
+        accepted: TokenSet(310),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1000,8 +1000,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[166],
-        accepted: TokenSet(306),
+        slots: &[167],
+        accepted: TokenSet(308),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1057,8 +1057,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[168, 78],
-        accepted: TokenSet(310),
+        slots: &[169, 78],
+        accepted: TokenSet(312),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1080,12 +1080,12 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.b32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[168, 38],
-        accepted: TokenSet(311),
+        slots: &[169, 38],
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
@@ -1103,8 +1103,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[169, 170],
-        accepted: TokenSet(296),
+        slots: &[170, 171],
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1127,13 +1127,15 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[169, 170],
-        accepted: TokenSet(296),
+        slots: &[170, 171],
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {

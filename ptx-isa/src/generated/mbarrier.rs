@@ -16,11 +16,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(317),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -53,10 +54,11 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(317),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
+            .mark(Marks::PLAIN)
             .access(Access::Update)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
             .align(8)],
@@ -84,12 +86,13 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 41],
-        accepted: TokenSet(319),
+        slots: &[176, 177, 178, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -121,12 +124,13 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[175, 176, 177, 41],
-        accepted: TokenSet(319),
+        slots: &[176, 177, 178, 41],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -158,24 +162,35 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -196,21 +211,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -249,24 +264,35 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 178, 41],
-        accepted: TokenSet(323),
+        slots: &[92, 177, 179, 41],
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -287,21 +313,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -340,23 +366,34 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[179, 180, 181, 40, 41],
-        accepted: TokenSet(325),
+        slots: &[180, 181, 182, 40, 41],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -402,15 +439,17 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -419,12 +458,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -449,15 +495,17 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 178, 41],
-        accepted: TokenSet(323),
+        slots: &[92, 177, 179, 41],
+        accepted: TokenSet(325),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -466,12 +514,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -496,24 +551,35 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 40, 41],
-        accepted: TokenSet(320),
+        slots: &[92, 177, 40, 41],
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -534,21 +600,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -580,21 +646,25 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 176, 182, 41],
-        accepted: TokenSet(326),
+        slots: &[92, 177, 183, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
@@ -618,21 +688,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(321))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -664,23 +734,34 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[179, 180, 181, 40, 41],
-        accepted: TokenSet(325),
+        slots: &[180, 181, 182, 40, 41],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LONGER)
                 .range(1, 1048575, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(3),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -719,15 +800,17 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[40, 92, 176, 41],
-        accepted: TokenSet(320),
+        slots: &[40, 92, 177, 41],
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -736,12 +819,19 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(0),
+                ])),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -766,15 +856,17 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[182, 92, 176, 41],
-        accepted: TokenSet(326),
+        slots: &[183, 92, 177, 41],
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Update)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -788,7 +880,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(135)),
+                    Cond::Holds(1, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -813,14 +905,16 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -828,6 +922,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -848,14 +949,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -880,14 +981,16 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -896,6 +999,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .range(0, 1, 1),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -916,14 +1026,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -952,14 +1062,15 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -984,7 +1095,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1009,14 +1120,15 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[183, 176, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[184, 177, 40, 41],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8),
@@ -1041,7 +1153,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(135)),
+                    Cond::Holds(0, TokenSet(136)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,

@@ -37,7 +37,9 @@ pub(crate) static FORMS: [Form; 6] = [
         slots: &[89],
         accepted: TokenSet(31),
         ignored: TokenSet(6),
-        operands: &[Operand::new("t", 0, Within::Whole, Role::Use).ty(TypeExpr::Slot(0))],
+        operands: &[Operand::new("t", 0, Within::Whole, Role::Use)
+            .ty(TypeExpr::Slot(0))
+            .mark(Marks::EXACT)],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffff0000, "sm_70")]),
             ptxas: false,
@@ -111,7 +113,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 89],
-        accepted: TokenSet(329),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

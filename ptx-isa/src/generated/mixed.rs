@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
         complete: true,
         ptxas: false,
-        slots: &[131, 132, 65, 184],
-        accepted: TokenSet(330),
+        slots: &[132, 133, 65, 185],
+        accepted: TokenSet(332),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -40,8 +40,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
         complete: true,
         ptxas: false,
-        slots: &[135, 132, 65, 184],
-        accepted: TokenSet(330),
+        slots: &[136, 133, 65, 185],
+        accepted: TokenSet(332),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -65,8 +65,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".rnd{.sat}.f32.abtype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 132, 65, 185],
-        accepted: TokenSet(330),
+        slots: &[137, 133, 65, 186],
+        accepted: TokenSet(332),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

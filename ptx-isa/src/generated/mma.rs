@@ -15,25 +15,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 186, 187, 188, 189, 59, 59, 190],
-        accepted: TokenSet(334),
+        slots: &[46, 47, 187, 188, 189, 190, 59, 59, 191],
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -42,32 +46,32 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(337)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(332)),
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(333)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(337)),
                         Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -75,10 +79,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(341)),
                         Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(337)),
-                        Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(340)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -99,25 +103,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 191, 192, 193, 65, 194, 195, 65],
-        accepted: TokenSet(342),
+        slots: &[46, 47, 192, 193, 194, 65, 195, 196, 65],
+        accepted: TokenSet(344),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(7))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -126,36 +134,36 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(343)),
-                        Cell::Words(TokenSet(344)),
-                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(344)),
-                        Cell::Words(TokenSet(344)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
@@ -175,25 +183,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 196, 192, 193, 189, 197, 198, 190],
-        accepted: TokenSet(347),
+        slots: &[46, 47, 197, 193, 194, 190, 198, 199, 191],
+        accepted: TokenSet(349),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -202,26 +214,26 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -242,25 +254,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 199, 192, 193, 200, 189, 201, 202, 190],
-        accepted: TokenSet(351),
+        slots: &[46, 47, 200, 193, 194, 201, 190, 202, 203, 191],
+        accepted: TokenSet(353),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -269,10 +285,10 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -282,10 +298,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -296,7 +312,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -322,41 +338,49 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 203, 192, 193, 204, 205, 206, 65, 207, 207, 65, 208],
-        accepted: TokenSet(358),
+        slots: &[46, 47, 204, 193, 194, 205, 206, 207, 65, 208, 208, 65, 209],
+        accepted: TokenSet(360),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[],
         tables: &[Table {
@@ -365,33 +389,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(361)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(360)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(359)),
-                        Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(360)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
                         Cell::Words(TokenSet(362)),
-                        Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(360)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -401,18 +401,42 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(361)),
                         Cell::Words(TokenSet(363)),
-                        Cell::Words(TokenSet(360)),
+                        Cell::Words(TokenSet(362)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(362)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(365)),
+                        Cell::Words(TokenSet(362)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
-                        Cell::Words(TokenSet(363)),
                         Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(365)),
+                        Cell::Words(TokenSet(366)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -435,48 +459,56 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 199, 192, 193, 209, 205, 210, 65, 201, 202, 65, 211],
-        accepted: TokenSet(367),
+        slots: &[46, 47, 200, 193, 194, 210, 206, 211, 65, 202, 203, 65, 212],
+        accepted: TokenSet(369),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[],
         tables: &[Table {
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(360))],
+                cells: &[Cell::Words(TokenSet(362))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -497,8 +529,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 212, 192, 193, 134, 134, 134, 134, 135],
-        accepted: TokenSet(369),
+        slots: &[46, 47, 213, 193, 194, 135, 135, 135, 135, 136],
+        accepted: TokenSet(371),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -523,22 +555,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(335))],
+                    cells: &[Cell::Words(TokenSet(337))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(343))],
+                    cells: &[Cell::Words(TokenSet(345))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(336))],
+                    cells: &[Cell::Words(TokenSet(338))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(339))],
+                    cells: &[Cell::Words(TokenSet(341))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -557,25 +589,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 213, 192, 193, 214, 118, 215, 216, 118],
-        accepted: TokenSet(373),
+        slots: &[46, 47, 214, 193, 194, 215, 118, 216, 217, 118],
+        accepted: TokenSet(375),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -583,17 +619,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(374))],
+                    cells: &[Cell::Words(TokenSet(376))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(339))],
+                    cells: &[Cell::Words(TokenSet(341))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -612,25 +648,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 217, 192, 193, 214, 118, 218, 219, 118],
-        accepted: TokenSet(377),
+        slots: &[46, 47, 218, 193, 194, 215, 118, 219, 220, 118],
+        accepted: TokenSet(379),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -638,17 +678,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(378))],
+                    cells: &[Cell::Words(TokenSet(380))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -667,25 +707,29 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 220, 192, 193, 118, 221, 221, 118, 222, 88],
-        accepted: TokenSet(382),
+        slots: &[46, 47, 221, 193, 194, 118, 222, 222, 118, 223, 88],
+        accepted: TokenSet(384),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[],
         tables: &[Table {
@@ -693,32 +737,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(386))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(383)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(387))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(384))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(386))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(387)), Cell::Words(TokenSet(385))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -737,9 +781,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 223, 224, 225, 226, 227],
-        accepted: TokenSet(392),
-        ignored: TokenSet(393),
+        slots: &[46, 47, 224, 225, 226, 227, 228],
+        accepted: TokenSet(394),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -763,40 +807,40 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
                         Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -806,10 +850,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(400)),
                         Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -832,9 +876,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 228, 224, 226, 229, 230],
-        accepted: TokenSet(403),
-        ignored: TokenSet(393),
+        slots: &[46, 47, 229, 225, 227, 230, 231],
+        accepted: TokenSet(405),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -857,7 +901,7 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -865,7 +909,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -873,7 +917,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -895,9 +939,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 231, 224, 232, 226, 229, 230],
-        accepted: TokenSet(404),
-        ignored: TokenSet(393),
+        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
+        accepted: TokenSet(406),
+        ignored: TokenSet(395),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -920,7 +964,7 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -928,7 +972,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -950,14 +994,15 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type [p], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 233, 224, 225, 226, 227],
-        accepted: TokenSet(406),
+        slots: &[46, 47, 234, 225, 226, 227, 228],
+        accepted: TokenSet(408),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(5)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[],
@@ -967,40 +1012,40 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(395)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(397)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
                         Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(394)),
-                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(396)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
-                        Cell::Words(TokenSet(104)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(395)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -1010,10 +1055,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(390)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1023,10 +1068,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(390)),
+                        Cell::Words(TokenSet(409)),
                         Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(392)),
+                        Cell::Words(TokenSet(401)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1049,14 +1094,17 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.trans.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 234, 232, 235],
-        accepted: TokenSet(408),
+        slots: &[46, 47, 235, 233, 236],
+        accepted: TokenSet(410),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .mark(Marks::LAX),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .mark(Marks::REG),
+                .mark(Marks::REG)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7ffffffc0000, "sm_75")]),
@@ -1076,32 +1124,38 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 189, 59, 59, 190],
-        accepted: TokenSet(410),
+        slots: &[237, 46, 47, 238, 193, 194, 190, 59, 59, 191],
+        accepted: TokenSet(412),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1111,12 +1165,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(110)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(111)), Cell::Words(TokenSet(111))],
                     lengths: &[&[2], &[2], &[2], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(119)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(120)), Cell::Words(TokenSet(120))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1135,32 +1189,38 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 199, 192, 193, 189, 59, 59, 190],
-        accepted: TokenSet(412),
+        slots: &[237, 46, 47, 200, 193, 194, 190, 59, 59, 191],
+        accepted: TokenSet(414),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(9))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1170,12 +1230,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(110)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(111)), Cell::Words(TokenSet(111))],
                     lengths: &[&[2], &[4], &[4], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(119)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(120)), Cell::Words(TokenSet(120))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1194,27 +1254,33 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 65, 61, 61, 65],
-        accepted: TokenSet(413),
+        slots: &[237, 46, 47, 238, 193, 194, 65, 61, 61, 65],
+        accepted: TokenSet(415),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
@@ -1224,7 +1290,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1244,28 +1310,34 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 199, 192, 193, 65, 61, 61, 65],
-        accepted: TokenSet(414),
+        slots: &[237, 46, 47, 200, 193, 194, 65, 61, 61, 65],
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
@@ -1274,7 +1346,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1294,27 +1366,33 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 238, 192, 193, 65, 239, 239, 65],
-        accepted: TokenSet(415),
+        slots: &[237, 46, 47, 239, 193, 194, 65, 240, 240, 65],
+        accepted: TokenSet(417),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
@@ -1324,7 +1402,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1344,28 +1422,34 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 237, 192, 193, 65, 239, 239, 65],
-        accepted: TokenSet(416),
+        slots: &[237, 46, 47, 238, 193, 194, 65, 240, 240, 65],
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
@@ -1374,7 +1458,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1394,28 +1478,34 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 203, 192, 193, 65, 240, 240, 65],
-        accepted: TokenSet(417),
+        slots: &[237, 46, 47, 204, 193, 194, 65, 241, 241, 65],
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
@@ -1424,7 +1514,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(411)),
+                    Cond::Holds(0, TokenSet(413)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1444,28 +1534,34 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[241, 46, 47, 203, 192, 193, 200, 189, 201, 202, 190],
-        accepted: TokenSet(418),
+        slots: &[242, 46, 47, 204, 193, 194, 201, 190, 202, 203, 191],
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(10))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[],
         tables: &[Table {
@@ -1474,23 +1570,10 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
-                    ],
-                    lengths: &[&[2], &[4], &[4], &[2]],
-                    floors: &[
-                        Floor::new(8, 7, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(348)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1501,7 +1584,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(333)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1528,45 +1611,55 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 243, 192, 193, 244, 205, 245, 65, 207, 207, 65, 211,
+            243, 46, 47, 244, 193, 194, 245, 206, 246, 65, 208, 208, 65, 212,
         ],
-        accepted: TokenSet(419),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1590,45 +1683,55 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 243, 192, 193, 246, 205, 247, 65, 207, 207, 65, 208,
+            243, 46, 47, 244, 193, 194, 247, 206, 248, 65, 208, 208, 65, 209,
         ],
-        accepted: TokenSet(420),
+        accepted: TokenSet(422),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 2, 2),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[
             Rule {
@@ -1641,8 +1744,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(363)),
-                        Cond::Holds(13, TokenSet(360)),
+                        Cond::Holds(8, TokenSet(365)),
+                        Cond::Holds(13, TokenSet(362)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1650,8 +1753,8 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(361)),
-                    Cond::Holds(13, TokenSet(360)),
+                    Cond::Holds(8, TokenSet(363)),
+                    Cond::Holds(13, TokenSet(362)),
                 ),
                 ptxas: false,
             },
@@ -1671,45 +1774,55 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            242, 46, 47, 203, 192, 193, 209, 205, 210, 65, 248, 248, 65, 211,
+            243, 46, 47, 204, 193, 194, 210, 206, 211, 65, 249, 249, 65, 212,
         ],
-        accepted: TokenSet(421),
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 1, 1),
             Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
             Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
             Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U16)),
+                .ty(TypeExpr::Scalar(ScalarType::U16))
+                .range(0, 3, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1735,32 +1848,38 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 249, 192, 193, 214, 118, 215, 216, 118],
-        accepted: TokenSet(423),
+        slots: &[237, 46, 47, 250, 193, 194, 215, 118, 216, 217, 118],
+        accepted: TokenSet(425),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1770,12 +1889,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(348))],
+                    cells: &[Cell::Words(TokenSet(350))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1794,32 +1913,38 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[236, 46, 47, 250, 192, 193, 214, 118, 218, 219, 118],
-        accepted: TokenSet(425),
+        slots: &[237, 46, 47, 251, 193, 194, 215, 118, 219, 220, 118],
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
-                .mark(Marks::REG),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(411)),
+                Cond::Holds(0, TokenSet(413)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1829,12 +1954,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(TokenSet(354))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(388))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },

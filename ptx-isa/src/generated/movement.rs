@@ -8,15 +8,61 @@ use crate::{
     Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 91] = [
+pub(crate) static FORMS: [Form; 93] = [
+    // mov .vec.etype d, a
+    Form {
+        section: "9.7.9.3",
+        syntax: ".vec.etype d, a",
+        complete: true,
+        ptxas: true,
+        slots: &[252, 253],
+        accepted: TokenSet(428),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Slot(0))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(1))
+                .length(Length::Slot(0))
+                .mark(Marks::SINK),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(100)),
+                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(183)),
+                    Cond::Holds(1, TokenSet(429)),
+                ])),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[
+            "the name of a function or a kernel is a value to the assembler in nearly every instruction",
+        ],
+    },
     // mov .vec.vtype d, sreg
     Form {
         section: "9.7.9.3",
         syntax: ".vec.vtype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[251, 252],
-        accepted: TokenSet(427),
+        slots: &[254, 255],
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -43,8 +89,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[253],
-        accepted: TokenSet(429),
+        slots: &[256],
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -78,8 +124,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".itype d, sreg",
         complete: true,
         ptxas: false,
-        slots: &[254],
-        accepted: TokenSet(431),
+        slots: &[257],
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -102,8 +148,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".atype d, avar",
         complete: true,
         ptxas: false,
-        slots: &[255],
-        accepted: TokenSet(316),
+        slots: &[258],
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -135,8 +181,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".atype d, fname",
         complete: true,
         ptxas: false,
-        slots: &[256],
-        accepted: TokenSet(433),
+        slots: &[259],
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -165,8 +211,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[257],
-        accepted: TokenSet(435),
+        slots: &[260],
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -185,7 +231,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -202,8 +248,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mode.b32 d{|p}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[258, 38],
-        accepted: TokenSet(437),
+        slots: &[261, 38],
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -238,8 +284,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 258, 38],
-        accepted: TokenSet(438),
+        slots: &[46, 261, 38],
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -250,7 +296,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 4, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
@@ -267,8 +314,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".b32{.mode} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[38, 259],
-        accepted: TokenSet(440),
+        slots: &[38, 262],
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -291,8 +338,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 261, 262, 3, 4, 263, 264],
-        accepted: TokenSet(445),
+        slots: &[263, 264, 265, 3, 4, 266, 267],
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -302,46 +349,55 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -379,7 +435,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -407,14 +463,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -422,8 +478,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -446,8 +502,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(455),
+        slots: &[263, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(458),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -457,41 +513,43 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -504,14 +562,21 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -549,7 +614,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -577,14 +642,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -599,8 +664,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -623,8 +688,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[267, 261, 4, 263, 264],
-        accepted: TokenSet(457),
+        slots: &[270, 264, 4, 266, 267],
+        accepted: TokenSet(460),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -634,43 +699,52 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(446)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(3, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(106)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(107)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(449)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(458))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(449)),
+                    Cond::Holds(1, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -694,7 +768,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -715,14 +789,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(451)), Cond::Holds(1, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -730,8 +804,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(446)), Cond::Holds(4, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(181)), Cond::Holds(4, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -743,7 +817,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(459)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -775,8 +849,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[268, 45, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(460),
+        slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(463),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -786,41 +860,43 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(446)),
-                    Cond::Holds(8, TokenSet(447)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -833,18 +909,25 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -875,7 +958,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -889,7 +972,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -910,21 +993,21 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -939,8 +1022,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -973,8 +1056,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[95, 45, 261, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(462),
+        slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(465),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -984,41 +1067,43 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(446)),
-                    Cond::Holds(8, TokenSet(447)),
+                    Cond::Holds(7, TokenSet(450)),
+                    Cond::Holds(8, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1031,18 +1116,25 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(449))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Operand(1, OperandTest::Register),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(449)),
+                    Cond::Holds(2, TokenSet(452)),
                 ])),
                 ptxas: false,
             },
@@ -1073,7 +1165,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1087,7 +1179,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1108,21 +1200,21 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(2, TokenSet(452))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1137,8 +1229,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(446)), Cond::Holds(8, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(181)), Cond::Holds(8, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1171,8 +1263,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[269, 268, 270, 63, 263, 264],
-        accepted: TokenSet(463),
+        slots: &[272, 271, 273, 63, 266, 267],
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1181,19 +1273,21 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1209,7 +1303,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1217,12 +1311,16 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -1230,7 +1328,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1262,8 +1360,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 271, 272, 3, 4, 263, 264],
-        accepted: TokenSet(466),
+        slots: &[2, 274, 275, 3, 4, 266, 267],
+        accepted: TokenSet(469),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1272,23 +1370,26 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1304,7 +1405,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(4, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1318,7 +1419,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1326,8 +1427,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1348,8 +1449,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 272, 265, 266, 3, 4, 263, 264],
-        accepted: TokenSet(467),
+        slots: &[2, 275, 268, 269, 3, 4, 266, 267],
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1358,31 +1459,34 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1407,7 +1511,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(454)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1421,7 +1525,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1436,8 +1540,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1458,8 +1562,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ss}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[85, 273, 264],
-        accepted: TokenSet(468),
+        slots: &[85, 276, 267],
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1468,12 +1572,15 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(106)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(107)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1482,15 +1589,15 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(106)),
+                    Cond::Holds(2, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(181)),
-                    Cond::Holds(2, TokenSet(447)),
+                    Cond::Holds(1, TokenSet(183)),
+                    Cond::Holds(2, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
@@ -1506,46 +1613,63 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 274, 275, 3, 263, 264],
-        accepted: TokenSet(471),
+        slots: &[263, 277, 278, 3, 266, 267],
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                    ]),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(472)))),
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
                 ptxas: false,
             },
             Rule {
@@ -1596,14 +1720,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1611,8 +1735,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1620,7 +1744,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1640,50 +1764,67 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[260, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(473),
+        slots: &[263, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(446)),
-                    Cond::Holds(6, TokenSet(447)),
+                    Cond::Holds(5, TokenSet(450)),
+                    Cond::Holds(6, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(106)), Cond::Filled(5)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1691,7 +1832,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
@@ -1743,14 +1884,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1765,8 +1906,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(446)), Cond::Holds(6, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(181)), Cond::Holds(6, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1774,7 +1915,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1794,42 +1935,59 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".volatile{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[267, 274, 263, 264],
-        accepted: TokenSet(474),
+        slots: &[270, 277, 266, 267],
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(446)),
-                    Cond::Holds(3, TokenSet(447)),
+                    Cond::Holds(2, TokenSet(450)),
+                    Cond::Holds(3, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(106)), Cond::Filled(2)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                    ]),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(475))),
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(107)), Cond::Filled(2)])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
                 ptxas: false,
             },
             Rule {
@@ -1859,14 +2017,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1874,8 +2032,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(446)), Cond::Holds(3, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(181)), Cond::Holds(3, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1883,7 +2041,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1894,7 +2052,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(459)),
+                    Cond::Holds(1, TokenSet(462)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1924,50 +2082,67 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[268, 45, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(476),
+        slots: &[271, 45, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1975,12 +2150,12 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2010,7 +2185,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2031,21 +2206,21 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2060,8 +2235,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2069,7 +2244,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2099,50 +2274,67 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[44, 45, 274, 265, 266, 3, 263, 264],
-        accepted: TokenSet(478),
+        slots: &[44, 45, 277, 268, 269, 3, 266, 267],
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(446)),
-                    Cond::Holds(7, TokenSet(447)),
+                    Cond::Holds(6, TokenSet(450)),
+                    Cond::Holds(7, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Filled(6)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2150,12 +2342,12 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(472))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
                 ptxas: false,
             },
             Rule {
@@ -2185,7 +2377,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(96)),
+                    Cond::Holds(1, TokenSet(97)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2206,21 +2398,21 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(106)), Cond::Holds(1, TokenSet(108))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2235,8 +2427,8 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(446)), Cond::Holds(7, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(181)), Cond::Holds(7, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2244,7 +2436,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2274,28 +2466,45 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[269, 268, 270, 63, 263, 264],
-        accepted: TokenSet(463),
+        slots: &[272, 271, 273, 63, 266, 267],
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
-                .mark(Marks::WIDEN),
+                .mark(Marks::WIDEN)
+                .mark(Marks::SINK),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(446)),
-                    Cond::Holds(5, TokenSet(447)),
+                    Cond::Holds(4, TokenSet(450)),
+                    Cond::Holds(5, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(106)), Cond::Filled(4)])),
+                kind: RuleKind::Require(
+                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Any(&[
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                    ]),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Sink)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2311,7 +2520,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2319,12 +2528,16 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(446)), Cond::Holds(5, TokenSet(448))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(181)), Cond::Holds(5, TokenSet(447))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Filled(4)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
@@ -2332,7 +2545,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(107)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2362,11 +2575,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[260, 276, 8, 273, 277],
-        accepted: TokenSet(481),
+        slots: &[263, 279, 8, 276, 280],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2374,18 +2589,19 @@ pub(crate) static FORMS: [Form; 91] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2394,7 +2610,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2418,11 +2634,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[97, 182, 8, 273, 277],
-        accepted: TokenSet(482),
+        slots: &[97, 183, 8, 276, 280],
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).access(Access::Write),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -2430,18 +2648,19 @@ pub(crate) static FORMS: [Form; 91] = [
                 .optional()
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(1))
                 .align(8),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(181)),
-                    Cond::Holds(4, TokenSet(447)),
+                    Cond::Holds(3, TokenSet(183)),
+                    Cond::Holds(4, TokenSet(429)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(106))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
                 ptxas: false,
             },
             Rule {
@@ -2450,7 +2669,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(107)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2474,8 +2693,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[82, 83, 84, 85, 278],
-        accepted: TokenSet(484),
+        slots: &[82, 83, 84, 85, 281],
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2489,7 +2708,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(108))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
                 ptxas: false,
             },
             Rule {
@@ -2502,14 +2721,14 @@ pub(crate) static FORMS: [Form; 91] = [
         notes: &[],
         differences: &[],
     },
-    // st.async .scope{.ss}.type [a], b
+    // st.async {.scope}{.ss}.type [a], b
     Form {
         section: "9.7.9.12",
-        syntax: ".scope{.ss}.type [a], b",
+        syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[84, 85, 278],
-        accepted: TokenSet(485),
+        slots: &[282, 85, 281],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2541,8 +2760,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[260, 279],
-        accepted: TokenSet(486),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2568,8 +2787,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[260, 279],
-        accepted: TokenSet(486),
+        slots: &[263, 283],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2595,13 +2814,15 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[280, 49, 85, 281, 282],
-        accepted: TokenSet(489),
-        ignored: TokenSet(490),
+        slots: &[284, 49, 85, 285, 286],
+        accepted: TokenSet(492),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
         ],
@@ -2629,7 +2850,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(491)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2645,13 +2866,15 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 281, 282],
-        accepted: TokenSet(492),
-        ignored: TokenSet(490),
+        slots: &[287, 85, 285, 286],
+        accepted: TokenSet(495),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
@@ -2671,7 +2894,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(491)),
+                    Cond::Holds(3, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -2687,16 +2910,18 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[280, 49, 85, 284, 285, 263, 286],
-        accepted: TokenSet(496),
-        ignored: TokenSet(490),
+        slots: &[284, 49, 85, 288, 289, 266, 290],
+        accepted: TokenSet(499),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2)),
         ],
@@ -2711,22 +2936,22 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(195)),
+                    Cond::Holds(6, TokenSet(197)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(497)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(267))]),
+                    Cond::Holds(4, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(499))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2736,14 +2961,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(497)),
+                    Cond::Holds(4, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(499)),
+                    Cond::Holds(6, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2757,22 +2982,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2788,38 +3013,40 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 284, 285, 263, 286],
-        accepted: TokenSet(505),
-        ignored: TokenSet(490),
+        slots: &[287, 85, 288, 289, 266, 290],
+        accepted: TokenSet(508),
+        ignored: TokenSet(493),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(195)),
+                    Cond::Holds(5, TokenSet(197)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(497)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(267))]),
+                    Cond::Holds(3, TokenSet(500)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(270))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(498)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(499))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
                 ),
                 ptxas: false,
             },
@@ -2829,14 +3056,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(497)),
+                    Cond::Holds(3, TokenSet(500)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(499)),
+                    Cond::Holds(5, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2850,22 +3077,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -2881,12 +3108,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 49, 85, 282],
-        accepted: TokenSet(506),
+        slots: &[291, 49, 85, 286],
+        accepted: TokenSet(509),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
@@ -2916,12 +3144,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 282],
-        accepted: TokenSet(507),
+        slots: &[287, 85, 286],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
@@ -2941,12 +3170,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 49, 85, 263, 286],
-        accepted: TokenSet(508),
+        slots: &[291, 49, 85, 266, 290],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -2968,7 +3198,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(499)),
+                    Cond::Holds(4, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2982,22 +3212,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3013,12 +3243,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[283, 85, 263, 286],
-        accepted: TokenSet(509),
+        slots: &[287, 85, 266, 290],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -3032,7 +3263,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(499)),
+                    Cond::Holds(3, TokenSet(502)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3046,22 +3277,22 @@ pub(crate) static FORMS: [Form; 91] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(500))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(502))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3077,12 +3308,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 49, 85, 281, 282],
-        accepted: TokenSet(510),
+        slots: &[292, 49, 85, 285, 286],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
@@ -3111,7 +3343,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(491)),
+                    Cond::Holds(4, TokenSet(494)),
                 ])),
                 ptxas: false,
             },
@@ -3127,12 +3359,13 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 49, 85, 289, 263, 290],
-        accepted: TokenSet(512),
+        slots: &[292, 49, 85, 293, 266, 294],
+        accepted: TokenSet(515),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
+                .mark(Marks::INDEXED)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2)),
             Operand::new("b", 1, Within::Whole, Role::Use)
@@ -3152,28 +3385,35 @@ pub(crate) static FORMS: [Form; 91] = [
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(120)))]),
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[Table {
             columns: &[4, 5],
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(501)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(181)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(446)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3189,8 +3429,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 292],
-        accepted: TokenSet(517),
+        slots: &[295, 296],
+        accepted: TokenSet(520),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3208,8 +3448,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 293],
-        accepted: TokenSet(519),
+        slots: &[2, 297],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3233,8 +3473,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[293],
-        accepted: TokenSet(518),
+        slots: &[297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3259,8 +3499,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[294, 295],
-        accepted: TokenSet(522),
+        slots: &[298, 299],
+        accepted: TokenSet(525),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3286,8 +3526,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[296],
-        accepted: TokenSet(523),
+        slots: &[300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3306,8 +3546,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 297],
-        accepted: TokenSet(525),
+        slots: &[63, 301],
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3328,11 +3568,11 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 298],
-        accepted: TokenSet(526),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3350,21 +3590,28 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 299, 300, 41],
-        accepted: TokenSet(529),
+        slots: &[63, 303, 304, 41],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Limit(2, 3),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -3376,14 +3623,16 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[299, 300, 41],
-        accepted: TokenSet(530),
+        slots: &[303, 304, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
             Operand::new("fraction", 1, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::F32)),
+                .ty(TypeExpr::Scalar(ScalarType::F32))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3401,13 +3650,13 @@ pub(crate) static FORMS: [Form; 91] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(531),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
             Operand::new("access-property", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
-                .mark(Marks::REG),
+                .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3424,14 +3673,12 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[301],
-        accepted: TokenSet(533),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -3440,14 +3687,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3468,7 +3715,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3485,14 +3732,12 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[301],
-        accepted: TokenSet(533),
+        slots: &[305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::REG),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
@@ -3501,14 +3746,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3529,7 +3774,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3546,8 +3791,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3560,14 +3805,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3588,7 +3833,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3605,8 +3850,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3619,14 +3864,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3647,7 +3892,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3664,8 +3909,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[301, 302],
-        accepted: TokenSet(537),
+        slots: &[305, 306],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3678,14 +3923,14 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(534)),
+                    Cond::Holds(0, TokenSet(537)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(535)), Cond::Holds(0, TokenSet(451))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3706,7 +3951,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(451)),
+                    Cond::Holds(0, TokenSet(455)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3723,8 +3968,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[303, 112, 132, 304, 305],
-        accepted: TokenSet(540),
+        slots: &[307, 112, 133, 308, 309],
+        accepted: TokenSet(543),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3744,30 +3989,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(541)),
-                        Cell::Words(TokenSet(541)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(542)),
-                        Cell::Words(TokenSet(543)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3776,8 +3999,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(546)),
                     ],
                     lengths: &[],
@@ -3787,7 +4010,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(547)),
                         Cell::Words(TokenSet(548)),
                     ],
@@ -3798,20 +4021,20 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(233)),
                         Cell::Words(TokenSet(551)),
-                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3820,8 +4043,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(553)),
                     ],
                     lengths: &[],
@@ -3831,41 +4054,63 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(233)),
-                        Cell::Words(TokenSet(491)),
-                        Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(541)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
-                        Cell::Any,
-                        Cell::Any,
                         Cell::Words(TokenSet(541)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Any,
+                        Cell::Any,
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(544)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -3873,11 +4118,11 @@ pub(crate) static FORMS: [Form; 91] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(538)),
+                        Cell::Words(TokenSet(541)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(291)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -3887,8 +4132,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3898,8 +4143,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3920,8 +4165,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -3931,8 +4176,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3943,7 +4188,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3954,7 +4199,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -3964,8 +4209,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -3973,10 +4218,10 @@ pub(crate) static FORMS: [Form; 91] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(186)),
+                        Cell::Words(TokenSet(188)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -3986,8 +4231,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -3997,8 +4242,8 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4006,7 +4251,122 @@ pub(crate) static FORMS: [Form; 91] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt {.sat}.dtype.atype d, sreg
+    Form {
+        section: "9.7.9.21",
+        syntax: "{.sat}.dtype.atype d, sreg",
+        complete: true,
+        ptxas: true,
+        slots: &[133, 308, 309],
+        accepted: TokenSet(558),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(1))
+                .mark(Marks::WIDEN),
+            Operand::new("sreg", 1, Within::Whole, Role::Sreg)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::WIDEN),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[0, 1, 2],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(544)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(546)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(547)),
+                        Cell::Words(TokenSet(548)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(549)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(553)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(555)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(556)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(494)),
+                        Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
@@ -4015,8 +4375,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 112, 132, 304, 305],
-        accepted: TokenSet(555),
+        slots: &[310, 112, 133, 308, 309],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4035,8 +4395,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4045,8 +4405,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4056,7 +4416,7 @@ pub(crate) static FORMS: [Form; 91] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(544)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4065,8 +4425,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(291)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(293)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4075,8 +4435,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4085,7 +4445,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(110)),
+                        Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4095,7 +4455,7 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4105,8 +4465,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(119)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4115,8 +4475,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(114)),
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4125,8 +4485,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(119)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4135,8 +4495,8 @@ pub(crate) static FORMS: [Form; 91] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(114)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4144,7 +4504,10 @@ pub(crate) static FORMS: [Form; 91] = [
             ],
         }],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
@@ -4153,8 +4516,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 59, 65],
-        accepted: TokenSet(557),
+        slots: &[311, 147, 215, 59, 65],
+        accepted: TokenSet(561),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4186,7 +4549,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
@@ -4195,8 +4561,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 60, 65],
-        accepted: TokenSet(558),
+        slots: &[311, 147, 215, 60, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4224,7 +4590,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
@@ -4233,8 +4602,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 214, 60, 65],
-        accepted: TokenSet(560),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(564),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4247,7 +4616,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4259,7 +4628,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
@@ -4268,8 +4640,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 61, 65],
-        accepted: TokenSet(561),
+        slots: &[311, 147, 215, 61, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4290,7 +4662,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
@@ -4299,8 +4674,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[307, 146, 214, 62, 65],
-        accepted: TokenSet(562),
+        slots: &[311, 147, 215, 62, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4322,7 +4697,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
@@ -4331,15 +4709,15 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 214, 62, 65],
-        accepted: TokenSet(563),
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4351,7 +4729,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
@@ -4360,8 +4741,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 214, 239, 65],
-        accepted: TokenSet(565),
+        slots: &[313, 215, 240, 65],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4382,7 +4763,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
@@ -4391,8 +4775,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 214, 146, 239, 65],
-        accepted: TokenSet(566),
+        slots: &[311, 215, 147, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4413,7 +4797,10 @@ pub(crate) static FORMS: [Form; 91] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
@@ -4422,8 +4809,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 312, 65],
-        accepted: TokenSet(568),
+        slots: &[314, 315, 147, 316, 65],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4442,7 +4829,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
@@ -4451,8 +4841,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 312, 60],
-        accepted: TokenSet(569),
+        slots: &[314, 315, 147, 316, 60],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4472,7 +4862,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
@@ -4481,8 +4874,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 312, 62],
-        accepted: TokenSet(570),
+        slots: &[314, 315, 147, 316, 62],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4504,7 +4897,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
@@ -4513,13 +4909,11 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 312],
-        accepted: TokenSet(571),
+        slots: &[314, 147, 60, 316],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4536,7 +4930,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
@@ -4545,8 +4942,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 313, 65],
-        accepted: TokenSet(573),
+        slots: &[312, 147, 315, 317, 65],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4555,7 +4952,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4567,7 +4964,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
@@ -4576,8 +4976,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 314, 65],
-        accepted: TokenSet(575),
+        slots: &[314, 315, 147, 318, 65],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4596,7 +4996,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
@@ -4605,8 +5008,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 314, 315],
-        accepted: TokenSet(576),
+        slots: &[314, 315, 147, 318, 319],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4628,7 +5031,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
@@ -4637,13 +5043,11 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 314],
-        accepted: TokenSet(577),
+        slots: &[314, 147, 60, 318],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4660,7 +5064,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
@@ -4669,8 +5076,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 316, 65],
-        accepted: TokenSet(579),
+        slots: &[312, 147, 315, 320, 65],
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4679,7 +5086,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4691,7 +5098,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
@@ -4700,8 +5110,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[310, 311, 146, 317, 65],
-        accepted: TokenSet(581),
+        slots: &[314, 315, 147, 321, 65],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4720,7 +5130,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
@@ -4729,8 +5142,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 317, 315],
-        accepted: TokenSet(582),
+        slots: &[314, 315, 147, 321, 319],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4752,7 +5165,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
@@ -4761,13 +5177,11 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 146, 60, 317],
-        accepted: TokenSet(583),
+        slots: &[314, 147, 60, 321],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::WIDEN),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -4784,7 +5198,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
@@ -4793,8 +5210,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[308, 146, 311, 318, 65],
-        accepted: TokenSet(585),
+        slots: &[312, 147, 315, 322, 65],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4803,7 +5220,7 @@ pub(crate) static FORMS: [Form; 91] = [
             Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("rbits", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -4815,7 +5232,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
@@ -4824,8 +5244,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[319, 214, 320, 65],
-        accepted: TokenSet(588),
+        slots: &[323, 215, 324, 65],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4844,7 +5264,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
@@ -4853,8 +5276,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[319, 214, 320, 62],
-        accepted: TokenSet(589),
+        slots: &[323, 215, 324, 62],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4874,7 +5297,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
@@ -4883,8 +5309,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 62, 320],
-        accepted: TokenSet(590),
+        slots: &[314, 62, 324],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4904,7 +5330,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
@@ -4913,8 +5342,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 146, 214, 321, 62, 322],
-        accepted: TokenSet(593),
+        slots: &[314, 147, 215, 325, 62, 326],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4923,7 +5352,7 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
@@ -4941,7 +5370,10 @@ pub(crate) static FORMS: [Form; 91] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
@@ -4950,8 +5382,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 321, 323, 65],
-        accepted: TokenSet(595),
+        slots: &[314, 315, 147, 325, 327, 65],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4959,20 +5391,28 @@ pub(crate) static FORMS: [Form; 91] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("scale", 3, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
@@ -4981,8 +5421,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 311, 146, 321, 323, 62],
-        accepted: TokenSet(596),
+        slots: &[314, 315, 147, 325, 327, 62],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -4991,20 +5431,28 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
@@ -5013,8 +5461,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[310, 214, 146, 321, 62, 323],
-        accepted: TokenSet(596),
+        slots: &[314, 215, 147, 325, 62, 327],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5023,20 +5471,28 @@ pub(crate) static FORMS: [Form; 91] = [
                 .mark(Marks::REG),
             Operand::new("scale", 2, Within::Whole, Role::Use)
                 .optional()
-                .ty(TypeExpr::Scalar(ScalarType::B16))
+                .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
-                &[Floor::new(9, 1, 0x410000000, "sm_100a sm_103a")],
+                &[Floor::new(
+                    9,
+                    1,
+                    0x490490000000,
+                    "sm_100a sm_103a sm_110a sm_120a sm_121a",
+                )],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[],
-        notes: &["operands of .bf16 and .tf32 have exactly their width"],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
         differences: &[],
     },
     // cvt.pack .sat.convertType.abType d, a, b
@@ -5045,8 +5501,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[148, 324, 325],
-        accepted: TokenSet(598),
+        slots: &[149, 328, 329],
+        accepted: TokenSet(602),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5074,8 +5530,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[148, 326, 325, 327],
-        accepted: TokenSet(600),
+        slots: &[149, 330, 329, 331],
+        accepted: TokenSet(604),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5098,7 +5554,7 @@ pub(crate) static FORMS: [Form; 91] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(601)),
+                    Cond::Holds(1, TokenSet(605)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5115,8 +5571,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5140,8 +5596,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5166,8 +5622,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5190,8 +5646,8 @@ pub(crate) static FORMS: [Form; 91] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[328, 329],
-        accepted: TokenSet(602),
+        slots: &[332, 333],
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

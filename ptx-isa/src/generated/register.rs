@@ -746,7 +746,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg1
@@ -754,7 +754,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg2
@@ -762,7 +762,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg3
@@ -770,7 +770,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg4
@@ -778,7 +778,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg5
@@ -786,7 +786,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg6
@@ -794,7 +794,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg7
@@ -802,7 +802,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg8
@@ -810,7 +810,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg9
@@ -818,7 +818,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg10
@@ -826,7 +826,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg11
@@ -834,7 +834,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg12
@@ -842,7 +842,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg13
@@ -850,7 +850,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg14
@@ -858,7 +858,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg15
@@ -866,7 +866,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg16
@@ -874,7 +874,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg17
@@ -882,7 +882,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg18
@@ -890,7 +890,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg19
@@ -898,7 +898,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg20
@@ -906,7 +906,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg21
@@ -914,7 +914,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg22
@@ -922,7 +922,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg23
@@ -930,7 +930,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg24
@@ -938,7 +938,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg25
@@ -946,7 +946,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg26
@@ -954,7 +954,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg27
@@ -962,7 +962,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg28
@@ -970,7 +970,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg29
@@ -978,7 +978,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg30
@@ -986,7 +986,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %envreg31
@@ -994,7 +994,7 @@ pub(crate) static FACTS: [RegisterFacts; 87] = [
         scalar_type: ScalarType::B32,
         lanes: 1,
         volatile: false,
-        since: PtxVersion::new(2, 1),
+        since: PtxVersion::new(1, 0),
         target: None,
     },
     // %globaltimer

@@ -2,6 +2,7 @@
 //! The words of [`ScalarType`].
 
 use super::modifier::Modifier;
+use super::target::Target;
 use crate::scalar::{RegisterClass, TypeFacts, TypeKind};
 use crate::version::PtxVersion;
 
@@ -287,6 +288,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .s16
     TypeFacts {
@@ -299,6 +301,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .s32
     TypeFacts {
@@ -311,6 +314,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .s64
     TypeFacts {
@@ -323,6 +327,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u8
     TypeFacts {
@@ -335,6 +340,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u16
     TypeFacts {
@@ -347,6 +353,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u32
     TypeFacts {
@@ -359,6 +366,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u64
     TypeFacts {
@@ -371,6 +379,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .f16
     TypeFacts {
@@ -382,7 +391,8 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: true,
-        since: PtxVersion::new(4, 2),
+        since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .f16x2
     TypeFacts {
@@ -395,6 +405,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: false,
         since: PtxVersion::new(4, 2),
+        target: Some(Target::Sm53),
     },
     // .f32
     TypeFacts {
@@ -407,6 +418,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .f64
     TypeFacts {
@@ -419,6 +431,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b8
     TypeFacts {
@@ -431,6 +444,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b16
     TypeFacts {
@@ -443,6 +457,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b32
     TypeFacts {
@@ -455,6 +470,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b64
     TypeFacts {
@@ -467,6 +483,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b128
     TypeFacts {
@@ -479,6 +496,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(8, 3),
+        target: Some(Target::Sm70),
     },
     // .pred
     TypeFacts {
@@ -491,6 +509,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .bf16
     TypeFacts {
@@ -503,6 +522,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 0),
+        target: None,
     },
     // .tf32
     TypeFacts {
@@ -515,6 +535,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 0),
+        target: None,
     },
     // .e4m3
     TypeFacts {
@@ -527,6 +548,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 8),
+        target: None,
     },
     // .e5m2
     TypeFacts {
@@ -539,6 +561,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 8),
+        target: None,
     },
     // .e2m1
     TypeFacts {
@@ -551,6 +574,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .e2m3
     TypeFacts {
@@ -563,6 +587,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .e3m2
     TypeFacts {
@@ -575,6 +600,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .ue8m0
     TypeFacts {
@@ -587,6 +613,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .ue4m3
     TypeFacts {
@@ -599,6 +626,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 7),
+        target: None,
     },
     // .s2f6
     TypeFacts {
@@ -611,6 +639,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(9, 1),
+        target: None,
     },
     // .f32x2
     TypeFacts {
@@ -623,6 +652,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .bf16x2
     TypeFacts {
@@ -635,6 +665,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 0),
+        target: None,
     },
     // .e4m3x2
     TypeFacts {
@@ -647,6 +678,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 8),
+        target: None,
     },
     // .e5m2x2
     TypeFacts {
@@ -659,6 +691,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(7, 8),
+        target: None,
     },
     // .e2m3x2
     TypeFacts {
@@ -671,6 +704,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .e3m2x2
     TypeFacts {
@@ -683,6 +717,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .ue8m0x2
     TypeFacts {
@@ -695,6 +730,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .s2f6x2
     TypeFacts {
@@ -707,6 +743,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(9, 1),
+        target: None,
     },
     // .e2m1x2
     TypeFacts {
@@ -719,6 +756,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .e4m3x4
     TypeFacts {
@@ -731,6 +769,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 7),
+        target: None,
     },
     // .e5m2x4
     TypeFacts {
@@ -743,6 +782,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 7),
+        target: None,
     },
     // .e2m3x4
     TypeFacts {
@@ -754,7 +794,8 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .e3m2x4
     TypeFacts {
@@ -766,7 +807,8 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .e2m1x4
     TypeFacts {
@@ -778,7 +820,8 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_register: true,
         in_memory: true,
         in_parameter: false,
-        since: PtxVersion::new(8, 7),
+        since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u16x2
     TypeFacts {
@@ -791,6 +834,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 0),
+        target: None,
     },
     // .s16x2
     TypeFacts {
@@ -803,6 +847,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 0),
+        target: None,
     },
     // .u8x4
     TypeFacts {
@@ -815,6 +860,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(9, 2),
+        target: None,
     },
     // .s8x4
     TypeFacts {
@@ -827,6 +873,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(9, 2),
+        target: None,
     },
     // .b1
     TypeFacts {
@@ -839,6 +886,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u2
     TypeFacts {
@@ -851,6 +899,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .s2
     TypeFacts {
@@ -863,6 +912,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .u4
     TypeFacts {
@@ -875,6 +925,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .s4
     TypeFacts {
@@ -887,6 +938,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(1, 0),
+        target: None,
     },
     // .b4x16
     TypeFacts {
@@ -899,6 +951,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .b4x16_p64
     TypeFacts {
@@ -911,6 +964,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .b6x16_p32
     TypeFacts {
@@ -923,6 +977,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .b6p2x16
     TypeFacts {
@@ -935,6 +990,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .b8x16
     TypeFacts {
@@ -947,6 +1003,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 6),
+        target: None,
     },
     // .b1024
     TypeFacts {
@@ -959,6 +1016,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: false,
         in_parameter: false,
         since: PtxVersion::new(8, 3),
+        target: None,
     },
     // .texref
     TypeFacts {
@@ -971,6 +1029,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 5),
+        target: None,
     },
     // .samplerref
     TypeFacts {
@@ -983,6 +1042,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 5),
+        target: None,
     },
     // .surfref
     TypeFacts {
@@ -995,6 +1055,7 @@ pub(crate) static FACTS: [TypeFacts; 60] = [
         in_memory: true,
         in_parameter: true,
         since: PtxVersion::new(1, 5),
+        target: None,
     },
 ];
 

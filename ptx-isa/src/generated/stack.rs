@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type d",
         complete: true,
         ptxas: false,
-        slots: &[329],
-        accepted: TokenSet(536),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -34,12 +34,13 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type a",
         complete: true,
         ptxas: false,
-        slots: &[329],
-        accepted: TokenSet(536),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
-            .mark(Marks::REG)],
+            .mark(Marks::REG)
+            .mark(Marks::EXACT)],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
             ptxas: false,
@@ -55,13 +56,15 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type ptr, size{, immAlign}",
         complete: true,
         ptxas: false,
-        slots: &[329],
-        accepted: TokenSet(536),
+        slots: &[333],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("immAlign", 2, Within::Whole, Role::Imm).optional(),
+            Operand::new("immAlign", 2, Within::Whole, Role::Imm)
+                .optional()
+                .range(1, 8388608, 0),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),

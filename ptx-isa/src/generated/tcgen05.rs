@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47, 279, 38],
-        accepted: TokenSet(625),
+        slots: &[346, 46, 47, 283, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -56,8 +56,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47, 38],
-        accepted: TokenSet(626),
+        slots: &[346, 46, 47, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -97,8 +97,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[342, 46, 47],
-        accepted: TokenSet(627),
+        slots: &[346, 46, 47],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -131,15 +131,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 343, 344, 345, 38],
-        accepted: TokenSet(631),
+        slots: &[46, 47, 347, 348, 349, 38],
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -156,107 +160,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -281,15 +285,19 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 344, 345, 38],
-        accepted: TokenSet(641),
+        slots: &[46, 47, 350, 348, 349, 38],
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -307,42 +315,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -367,17 +375,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 344, 348, 140, 138, 65],
-        accepted: TokenSet(643),
+        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -391,37 +405,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -446,17 +460,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 344, 348, 140, 138, 65],
-        accepted: TokenSet(644),
+        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -471,37 +491,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -526,17 +546,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 344, 348, 78],
-        accepted: TokenSet(645),
+        slots: &[46, 47, 351, 348, 352, 78],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -550,37 +576,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -605,17 +631,23 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 349, 344, 348, 78],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 353, 348, 352, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
             Operand::new("redval", 1, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -630,37 +662,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -685,14 +717,17 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 343, 344, 350, 38],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 347, 348, 354, 38],
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -710,107 +745,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(632)), Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639)), Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -835,15 +870,18 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 346, 344, 350, 38],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 350, 348, 354, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
         ],
         rules: &[Rule {
@@ -861,42 +899,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(397))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(633))],
+                    cells: &[Cell::Words(TokenSet(638))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(634))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(635))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(636))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -922,7 +960,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -955,11 +993,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[342, 351, 352, 353, 354],
-        accepted: TokenSet(652),
-        ignored: TokenSet(393),
+        slots: &[346, 355, 356, 357, 358],
+        accepted: TokenSet(657),
+        ignored: TokenSet(395),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM),
+            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::LAX),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -975,20 +1015,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(653)),
-                    Cond::Holds(2, TokenSet(654)),
+                    Cond::Holds(1, TokenSet(658)),
+                    Cond::Holds(2, TokenSet(659)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(655)),
-                    Cond::Holds(2, TokenSet(656)),
+                    Cond::Holds(1, TokenSet(660)),
+                    Cond::Holds(2, TokenSet(661)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(657))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
                 ptxas: false,
             },
             Rule {
@@ -1022,10 +1062,12 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[342, 355],
-        accepted: TokenSet(659),
+        slots: &[346, 359],
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
-        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr).mark(Marks::TMEM)],
+        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::TMEM)
+            .mark(Marks::LAX)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1053,29 +1095,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 356, 357],
-        accepted: TokenSet(662),
+        slots: &[346, 360, 361],
+        accepted: TokenSet(667),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1087,7 +1130,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1142,8 +1185,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 356, 358, 357],
-        accepted: TokenSet(666),
+        slots: &[346, 360, 362, 361],
+        accepted: TokenSet(671),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1151,20 +1194,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1174,13 +1219,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(349)),
+                    Cond::Holds(1, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1235,21 +1280,21 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[342, 359, 205, 360, 357],
-        accepted: TokenSet(670),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1264,27 +1309,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1303,7 +1348,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1311,9 +1356,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(368)),
                         Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1321,7 +1366,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1353,8 +1398,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[342, 359, 205, 360, 357],
-        accepted: TokenSet(670),
+        slots: &[346, 363, 206, 364, 361],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1362,12 +1407,13 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1382,27 +1428,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(366)),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(3, TokenSet(368)),
+                    Cond::Holds(1, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(361)),
-                    Cond::Holds(1, TokenSet(353)),
+                    Cond::Holds(3, TokenSet(363)),
+                    Cond::Holds(1, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(363)), Cond::Holds(3, TokenSet(671))]),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
+                    Cond::Holds(1, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(362)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1421,7 +1467,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1429,9 +1475,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(366)),
-                        Cond::Holds(3, TokenSet(361)),
+                        Cond::Holds(3, TokenSet(368)),
                         Cond::Holds(3, TokenSet(363)),
+                        Cond::Holds(3, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1439,7 +1485,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(671)), Cond::Holds(3, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1471,29 +1517,30 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 361, 357],
-        accepted: TokenSet(674),
+        slots: &[346, 365, 361],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1550,8 +1597,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[342, 361, 358, 357],
-        accepted: TokenSet(675),
+        slots: &[346, 365, 362, 361],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1559,20 +1606,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("idesc", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(663)), 4),
-                    (Cond::Holds(0, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(0, TokenSet(668)), 4),
+                    (Cond::Holds(0, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1582,7 +1631,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -1633,32 +1682,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 356, 357],
-        accepted: TokenSet(677),
+        slots: &[366, 346, 360, 361],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1670,7 +1720,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1725,8 +1775,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 356, 358, 357],
-        accepted: TokenSet(678),
+        slots: &[366, 346, 360, 362, 361],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1734,23 +1784,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1760,13 +1812,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(349)),
+                    Cond::Holds(2, TokenSet(351)),
                 ])),
                 ptxas: false,
             },
@@ -1821,24 +1873,24 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 359, 205, 360, 357],
-        accepted: TokenSet(679),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1853,27 +1905,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1892,14 +1944,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -1907,9 +1959,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(368)),
                         Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1917,7 +1969,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1949,8 +2001,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 359, 205, 360, 357],
-        accepted: TokenSet(679),
+        slots: &[366, 346, 363, 206, 364, 361],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1958,15 +2010,16 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1981,27 +2034,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(366)),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(4, TokenSet(368)),
+                    Cond::Holds(2, TokenSet(367)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(361)),
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(4, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(355)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(363)), Cond::Holds(4, TokenSet(671))]),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
+                    Cond::Holds(2, TokenSet(364)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(362)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2020,14 +2073,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, TokenSet(364)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(353)),
+                    Cond::Holds(2, TokenSet(355)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2035,9 +2088,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(366)),
-                        Cond::Holds(4, TokenSet(361)),
+                        Cond::Holds(4, TokenSet(368)),
                         Cond::Holds(4, TokenSet(363)),
+                        Cond::Holds(4, TokenSet(365)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2045,7 +2098,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(671)), Cond::Holds(4, TokenSet(672))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2077,32 +2130,33 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 361, 357],
-        accepted: TokenSet(680),
+        slots: &[366, 346, 365, 361],
+        accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Update),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2131,6 +2185,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2159,8 +2220,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[362, 342, 361, 358, 357],
-        accepted: TokenSet(681),
+        slots: &[366, 346, 365, 362, 361],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2168,23 +2229,25 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B64))
+                .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
             Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(663)), 4),
-                    (Cond::Holds(1, TokenSet(664)), 8),
-                ])),
+                    (Cond::Holds(1, TokenSet(668)), 4),
+                    (Cond::Holds(1, TokenSet(669)), 8),
+                ]))
+                .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2194,7 +2257,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(667))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
                 ptxas: false,
             },
             Rule {
@@ -2217,6 +2280,13 @@ pub(crate) static FORMS: [Form; 37] = [
                     &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(5, OperandTest::Present),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -2245,8 +2315,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 356, 364],
-        accepted: TokenSet(683),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2302,8 +2372,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 356, 364],
-        accepted: TokenSet(683),
+        slots: &[367, 360, 368],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2311,6 +2381,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2359,8 +2430,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 365, 364],
-        accepted: TokenSet(684),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2425,8 +2496,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[363, 365, 364],
-        accepted: TokenSet(684),
+        slots: &[367, 369, 368],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2434,6 +2505,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2491,8 +2563,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 356, 364],
-        accepted: TokenSet(685),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2551,8 +2623,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 356, 364],
-        accepted: TokenSet(685),
+        slots: &[366, 367, 360, 368],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2560,6 +2632,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2611,8 +2684,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 365, 364],
-        accepted: TokenSet(686),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2680,8 +2753,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[362, 363, 365, 364],
-        accepted: TokenSet(686),
+        slots: &[366, 367, 369, 368],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2689,6 +2762,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .access(Access::Update),
             Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -2805,13 +2879,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[342, 366, 182, 10, 41],
-        accepted: TokenSet(688),
+        slots: &[346, 370, 183, 10, 41],
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Update)
+                .spaces(Spaces::Slot(2))
                 .align(8),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()

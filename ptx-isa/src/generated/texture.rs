@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 109, 368, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,29 +67,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -106,35 +120,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(613)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(694)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -156,6 +170,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -171,13 +192,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 370, 60, 369],
-        accepted: TokenSet(700),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -193,12 +215,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -206,11 +228,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -222,29 +244,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -261,28 +297,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(613)),
+                    Cond::Holds(0, TokenSet(617)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(694)),
+                    Cond::Holds(0, TokenSet(699)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -303,6 +339,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -323,8 +366,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 109, 368, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -346,12 +389,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -359,11 +402,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -375,29 +418,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -407,14 +464,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -436,6 +493,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -451,13 +515,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 370, 60, 369],
-        accepted: TokenSet(700),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -473,12 +538,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -486,11 +551,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -502,29 +567,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -534,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -555,6 +634,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -575,8 +661,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 109, 368, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -598,12 +684,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -615,11 +701,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -631,29 +717,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -663,14 +763,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -692,6 +792,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -707,13 +818,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 370, 60, 369],
-        accepted: TokenSet(700),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -729,12 +841,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -746,11 +858,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -762,29 +874,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -794,7 +920,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -815,6 +941,17 @@ pub(crate) static FORMS: [Form; 14] = [
                     &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
@@ -835,8 +972,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 109, 368, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 109, 372, 373],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -858,46 +995,50 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -909,29 +1050,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -941,14 +1096,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(110)),
+                    Cond::Holds(2, TokenSet(111)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -970,6 +1125,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -985,13 +1151,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[367, 370, 60, 369],
-        accepted: TokenSet(700),
+        slots: &[371, 374, 60, 373],
+        accepted: TokenSet(706),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1007,46 +1174,50 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(608)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                    (Cond::Holds(0, TokenSet(695)), 4),
-                    (Cond::Holds(0, TokenSet(696)), 4),
+                    (Cond::Holds(0, TokenSet(612)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(701)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("dPdy", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
+                    (Cond::Holds(0, TokenSet(613)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(693)), 4),
-                    (Cond::Holds(0, TokenSet(694)), 4),
-                ])),
+                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(699)), 4),
+                ]))
+                .mark(Marks::EXACT)
+                .mark(Marks::BRACED),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(608)), 1),
+                    (Cond::Holds(0, TokenSet(612)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(609)), 2),
-                    (Cond::Holds(0, TokenSet(695)), 1),
-                    (Cond::Holds(0, TokenSet(696)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(701)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1058,29 +1229,43 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(697)),
-                    Cond::Holds(3, TokenSet(119)),
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(698)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(3, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(697)),
+                    Cond::Holds(0, TokenSet(702)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(704)),
                     Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
@@ -1090,7 +1275,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(698)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1113,6 +1298,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
@@ -1131,8 +1327,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 372, 109, 113, 65],
-        accepted: TokenSet(703),
+        slots: &[375, 376, 109, 113, 65],
+        accepted: TokenSet(709),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1152,9 +1348,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(609)), 4),
-                    (Cond::Holds(1, TokenSet(693)), 4),
-                    (Cond::Holds(1, TokenSet(694)), 4),
+                    (Cond::Holds(1, TokenSet(613)), 4),
+                    (Cond::Holds(1, TokenSet(698)), 4),
+                    (Cond::Holds(1, TokenSet(699)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1174,7 +1370,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(704)),
+                    Cond::Holds(1, TokenSet(710)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1196,6 +1392,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Operand(4, OperandTest::Floating),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, TokenSet(702)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -1211,12 +1421,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[373, 38],
-        accepted: TokenSet(706),
+        slots: &[377, 38],
+        accepted: TokenSet(713),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[
             Rule {
@@ -1225,21 +1437,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1256,12 +1468,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[374, 38],
-        accepted: TokenSet(711),
+        slots: &[378, 38],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TEXTURE)
+                .mark(Marks::UNIFIED),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
@@ -1278,8 +1492,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[374, 38],
-        accepted: TokenSet(711),
+        slots: &[378, 38],
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1300,8 +1514,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[375, 38],
-        accepted: TokenSet(713),
+        slots: &[379, 38],
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1325,8 +1539,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[376],
-        accepted: TokenSet(715),
+        slots: &[380],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -15,14 +15,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 189, 59, 59],
-        accepted: TokenSet(745),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -31,6 +33,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -65,22 +68,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 189, 59, 59],
-        accepted: TokenSet(745),
+        slots: &[46, 87, 390, 190, 59, 59],
+        accepted: TokenSet(752),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -114,14 +121,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 387, 61, 61],
-        accepted: TokenSet(746),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -130,6 +139,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -164,22 +174,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 386, 387, 61, 61],
-        accepted: TokenSet(746),
+        slots: &[46, 87, 390, 391, 61, 61],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -213,14 +227,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 388, 387, 239, 239],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(755),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -229,6 +245,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -261,22 +278,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 388, 387, 239, 239],
-        accepted: TokenSet(748),
+        slots: &[46, 87, 392, 391, 240, 240],
+        accepted: TokenSet(755),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(4))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -309,14 +330,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 189, 197, 198],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -325,6 +348,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -357,22 +381,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 389, 189, 197, 198],
-        accepted: TokenSet(750),
+        slots: &[46, 87, 393, 190, 198, 199],
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -405,14 +433,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 214, 118, 391, 392],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -421,6 +451,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -431,8 +462,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -463,22 +494,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 214, 118, 391, 392],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 394, 215, 118, 395, 396],
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -489,8 +524,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(542)), Cond::Holds(6, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(549)), Cond::Holds(6, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -521,14 +556,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -537,6 +574,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -567,22 +605,26 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 118, 221, 221, 394, 88],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("scale-d", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
@@ -613,14 +655,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 189, 59, 59],
-        accepted: TokenSet(756),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -629,10 +673,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -667,26 +715,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 189, 59, 59],
-        accepted: TokenSet(756),
+        slots: &[366, 46, 87, 393, 190, 59, 59],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -720,14 +775,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 387, 61, 61],
-        accepted: TokenSet(757),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -736,10 +793,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -774,26 +835,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 389, 387, 61, 61],
-        accepted: TokenSet(757),
+        slots: &[366, 46, 87, 393, 391, 61, 61],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -827,14 +895,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 386, 387, 239, 239],
-        accepted: TokenSet(758),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -843,10 +913,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -879,26 +953,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 386, 387, 239, 239],
-        accepted: TokenSet(758),
+        slots: &[366, 46, 87, 390, 391, 240, 240],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -931,14 +1012,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 395, 189, 197, 198],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -947,10 +1030,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -983,26 +1070,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 395, 189, 197, 198],
-        accepted: TokenSet(760),
+        slots: &[366, 46, 87, 399, 190, 198, 199],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
             Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
             Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
@@ -1035,14 +1129,16 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
-        accepted: TokenSet(762),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1051,10 +1147,14 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1065,8 +1165,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1097,26 +1197,33 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[362, 46, 87, 396, 214, 118, 391, 392],
-        accepted: TokenSet(762),
+        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
-                .mark(Marks::TIED),
+                .mark(Marks::TIED)
+                .mark(Marks::EXACT)
+                .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(4)),
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b-desc", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
             Operand::new("sp-meta", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1)),
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
             Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
             Operand::new("scale-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
@@ -1127,8 +1234,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1160,7 +1267,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1188,7 +1295,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1216,7 +1323,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87],
-        accepted: TokenSet(143),
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

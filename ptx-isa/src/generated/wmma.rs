@@ -15,75 +15,86 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 398, 399, 400],
-        accepted: TokenSet(766),
+        slots: &[46, 47, 401, 402, 403, 404],
+        accepted: TokenSet(773),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -104,8 +115,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 401, 399, 239],
-        accepted: TokenSet(771),
+        slots: &[46, 47, 401, 405, 403, 240],
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -113,6 +124,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -125,6 +137,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -148,8 +167,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 402, 399, 134],
-        accepted: TokenSet(772),
+        slots: &[46, 47, 401, 406, 403, 135],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -157,6 +176,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -169,6 +189,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -192,8 +219,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 403, 399, 404],
-        accepted: TokenSet(774),
+        slots: &[46, 47, 193, 407, 403, 408],
+        accepted: TokenSet(781),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -201,6 +228,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -213,6 +241,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -236,8 +271,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 405, 399, 221],
-        accepted: TokenSet(775),
+        slots: &[46, 47, 193, 409, 403, 222],
+        accepted: TokenSet(782),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -245,6 +280,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -257,6 +293,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -280,75 +323,86 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 398, 399, 406],
-        accepted: TokenSet(766),
+        slots: &[46, 47, 401, 402, 403, 410],
+        accepted: TokenSet(773),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(752))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(114))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -367,8 +421,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 401, 399, 239],
-        accepted: TokenSet(771),
+        slots: &[46, 47, 401, 405, 403, 240],
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -376,6 +430,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -388,6 +443,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -409,8 +471,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 402, 399, 134],
-        accepted: TokenSet(772),
+        slots: &[46, 47, 401, 406, 403, 135],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -418,6 +480,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -430,6 +493,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -451,8 +521,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 403, 399, 407],
-        accepted: TokenSet(776),
+        slots: &[46, 47, 194, 407, 403, 411],
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -460,6 +530,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -472,6 +543,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -493,8 +571,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 405, 399, 221],
-        accepted: TokenSet(777),
+        slots: &[46, 47, 194, 409, 403, 222],
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -502,6 +580,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -514,6 +593,13 @@ pub(crate) static FORMS: [Form; 19] = [
                     Cond::Holds(4, TokenSet(10)),
                     &[Floor::new(7, 8, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -535,89 +621,100 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 408, 399, 409],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 401, 412, 403, 413],
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Holds(4, TokenSet(1)),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3, 5],
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(200))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -636,8 +733,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 397, 408, 399, 410],
-        accepted: TokenSet(780),
+        slots: &[46, 47, 401, 412, 403, 414],
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -645,7 +742,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -662,62 +760,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(767)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(110))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(200))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(770)), Cell::Words(TokenSet(119))],
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(335)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(198))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(200))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -736,31 +834,35 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 189, 190, 214],
-        accepted: TokenSet(782),
+        slots: &[46, 47, 188, 189, 402, 190, 191, 215],
+        accepted: TokenSet(789),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(110)), 4),
-                    (Cond::Holds(5, TokenSet(119)), 8),
+                    (Cond::Holds(5, TokenSet(111)), 4),
+                    (Cond::Holds(5, TokenSet(120)), 8),
                 ]))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(110)), 4),
-                    (Cond::Holds(6, TokenSet(119)), 8),
-                ])),
+                    (Cond::Holds(6, TokenSet(111)), 4),
+                    (Cond::Holds(6, TokenSet(120)), 8),
+                ]))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
@@ -771,17 +873,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -802,33 +904,37 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 118, 391, 392, 118, 214],
-        accepted: TokenSet(783),
+        slots: &[46, 47, 188, 189, 402, 118, 395, 396, 118, 215],
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(549)), Cond::Holds(7, TokenSet(549))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(542)), Cond::Holds(7, TokenSet(542))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(552))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(545))]),
                     ]),
                 ),
                 ptxas: false,
@@ -843,17 +949,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -874,23 +980,27 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 398, 65, 61, 61, 65],
-        accepted: TokenSet(784),
+        slots: &[46, 47, 188, 189, 402, 65, 61, 61, 65],
+        accepted: TokenSet(791),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Bf16x2))
-                .length(Length::Table),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Table),
+                .length(Length::Table)
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -901,17 +1011,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(767))],
+                    cells: &[Cell::Words(TokenSet(774))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(769))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -932,23 +1042,27 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 401, 65, 239, 239, 65],
-        accepted: TokenSet(785),
+        slots: &[46, 47, 188, 189, 405, 65, 240, 240, 65],
+        accepted: TokenSet(792),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Fixed(4)),
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(8)),
+                .length(Length::Fixed(8))
+                .mark(Marks::EXACT),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -970,8 +1084,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 402, 135, 134, 134, 134, 134],
-        accepted: TokenSet(786),
+        slots: &[46, 47, 188, 189, 406, 136, 135, 135, 135, 135],
+        accepted: TokenSet(793),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1010,33 +1124,37 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 193, 403, 118, 404, 407, 118, 214],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 193, 194, 407, 118, 408, 411, 118, 215],
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(788)), Cond::Holds(7, TokenSet(788))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(789)), Cond::Holds(7, TokenSet(789))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(795)), Cond::Holds(7, TokenSet(795))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(796)), Cond::Holds(7, TokenSet(796))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1062,25 +1180,29 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[411, 88, 46, 47, 192, 193, 405, 118, 221, 221, 118],
-        accepted: TokenSet(790),
+        slots: &[415, 88, 46, 47, 193, 194, 409, 118, 222, 222, 118],
+        accepted: TokenSet(797),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Fixed(2)),
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1089,7 +1211,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(385)),
+                    Cond::Holds(0, TokenSet(387)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

@@ -33,6 +33,8 @@ pub(crate) enum Test {
     Not,
     Pair,
     Unified,
+    Partial,
+    Float,
     Vec(u16),
 }
 
@@ -46,9 +48,10 @@ pub(crate) fn test_text(test: Test) -> String {
         Test::Var => "OperandTest::Variable".into(),
         Test::Sreg => "OperandTest::SpecialRegister".into(),
         Test::Func => "OperandTest::Function".into(),
+        Test::Float => "OperandTest::Floating".into(),
         Test::Neg => "OperandTest::Negated".into(),
         Test::Not => "OperandTest::Inverted".into(),
-        Test::Absent | Test::Present | Test::Sink | Test::Pair | Test::Unified => {
+        Test::Absent | Test::Present | Test::Sink | Test::Pair | Test::Unified | Test::Partial => {
             format!("OperandTest::{test:?}")
         }
     }
@@ -136,6 +139,8 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "not" => Test::Not,
         "pair" => Test::Pair,
         "unified" => Test::Unified,
+        "partial" => Test::Partial,
+        "float" => Test::Float,
         "vec" => Test::Vec(c.number("a number of elements")?),
         _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified or vec N before this"),
     };

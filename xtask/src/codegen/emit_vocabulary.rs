@@ -190,7 +190,7 @@ fn emit_types(v: &Vocabulary, out: &mut Output) -> Result<()> {
             None => (None, 1),
         };
         facts.push(format!(
-            "TypeFacts {{ kind: TypeKind::{}, bits: {}, lanes: {lanes}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, since: {} }}",
+            "TypeFacts {{ kind: TypeKind::{}, bits: {}, lanes: {lanes}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, since: {}, target: {} }}",
             variant(&t.kind),
             t.bits,
             option(element),
@@ -199,6 +199,7 @@ fn emit_types(v: &Vocabulary, out: &mut Output) -> Result<()> {
             t.declare.iter().any(|d| d == "memory"),
             t.declare.iter().any(|d| d == "parameter"),
             version(t.since),
+            option(target(v, t.target.as_ref(), &t.name)?),
         ));
     }
     let mut text = Words {
@@ -207,7 +208,7 @@ fn emit_types(v: &Vocabulary, out: &mut Output) -> Result<()> {
         repr: "u8",
         words: v.types.iter().map(|t| t.name.as_str()).collect(),
         facts: Some(("TypeFacts", facts)),
-        imports: "use super::modifier::Modifier;\nuse crate::scalar::{RegisterClass, TypeFacts, TypeKind};\nuse crate::version::PtxVersion;",
+        imports: "use super::modifier::Modifier;\nuse super::target::Target;\nuse crate::scalar::{RegisterClass, TypeFacts, TypeKind};\nuse crate::version::PtxVersion;",
     }
     .write("ptx-isa/isa/types.isa")?;
     writeln!(

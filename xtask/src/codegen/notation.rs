@@ -112,7 +112,7 @@ pub(crate) struct OperandDef {
     pub(crate) ty: TypeExpr,
     pub(crate) length: Length,
     pub(crate) marks: Vec<String>,
-    /// Immediate values: lowest, highest, step.
+    /// Immediate values: lowest, highest, step; 0 for powers of two.
     pub(crate) range: Option<(i64, i64, i64)>,
     /// `read`, `write`, `update` or nothing.
     pub(crate) access: Option<String>,
@@ -138,6 +138,7 @@ pub(crate) enum RuleKind {
     Until(Option<Cond>, Vec<Floor>),
     Default(String, String, Cond),
     AtMostOne(Vec<String>, String),
+    Limit(String, String),
     Same(String, bool),
 }
 

@@ -37,6 +37,11 @@ const MARKS: &[&str] = &[
     "bare",
     "halves",
     "bytes",
+    "indexed",
+    "lax",
+    "exact",
+    "plain",
+    "constant",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
@@ -50,6 +55,7 @@ const RULE_WORDS: &[&str] = &[
     "table",
     "same",
     "at-most-one",
+    "limit",
     "default",
     "ptxas",
 ];
@@ -132,6 +138,11 @@ pub(crate) fn statement(c: &mut Cursor, body: &mut Body) -> Result<()> {
                 Some(mark) => rule(RuleKind::AtMostOne(names, mark)),
                 None => return c.expected("operands and a mark"),
             }
+        }
+        "limit" => {
+            let low = c.word("an operand")?;
+            let high = c.word("an operand")?;
+            rule(RuleKind::Limit(low, high));
         }
         "same" => {
             let slot = c.word("a slot")?;
@@ -270,7 +281,7 @@ fn operand_def(c: &mut Cursor) -> Result<OperandDef> {
     Ok(def)
 }
 
-/// `0..15`, `24..256 step 8` or one value.
+/// `0..15`, `24..256 step 8`, `1..16 pow2` or one value.
 fn range(c: &mut Cursor) -> Result<(i64, i64, i64)> {
     let mut ahead = c.clone();
     let word = ahead.word("a range such as 0..15")?;
@@ -281,6 +292,8 @@ fn range(c: &mut Cursor) -> Result<(i64, i64, i64)> {
     *c = ahead;
     let step = if c.eat_word("step") {
         c.number("a step")?
+    } else if c.eat_word("pow2") {
+        0
     } else {
         1
     };

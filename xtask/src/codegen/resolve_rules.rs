@@ -78,6 +78,13 @@ impl Binder<'_> {
                     mark.to_uppercase()
                 ))
             }
+            RuleKind::Limit(low, high) => {
+                let index = |name: &String| self.operands.iter().position(|o| o == name);
+                match (index(low), index(high)) {
+                    (Some(low), Some(high)) => Some(format!("RuleKind::Limit({low}, {high})")),
+                    _ => None,
+                }
+            }
             RuleKind::Same(slot, warning) => self
                 .slot_index(slot)
                 .map(|slot| format!("RuleKind::Same({slot}, {warning})")),

@@ -11,6 +11,7 @@ pub(crate) struct TypeRow {
     pub(crate) register: Option<String>,
     pub(crate) declare: Vec<String>,
     pub(crate) since: Version,
+    pub(crate) target: Option<String>,
 }
 
 #[derive(Debug)]

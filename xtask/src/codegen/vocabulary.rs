@@ -189,10 +189,10 @@ impl Vocabulary {
                 declare.push(c.word("a kind of declaration")?);
             }
         }
-        let since = if c.eat_word("since") {
-            c.version()?
+        let (since, target) = if c.peek_word() == "since" {
+            since(c)?
         } else {
-            (1, 0)
+            ((1, 0), None)
         };
         self.types.push(TypeRow {
             name,
@@ -202,6 +202,7 @@ impl Vocabulary {
             register,
             declare,
             since,
+            target,
         });
         Ok(())
     }

@@ -71,7 +71,6 @@ struct Report {
     failed: usize,
     /// The rows of the table, in the order of their first mention.
     counts: Vec<(&'static str, usize)>,
-    silent: Vec<String>,
 }
 
 impl Report {
@@ -124,14 +123,8 @@ fn structure(args: &Args, entries: &[Entry], report: &mut Report) -> Result<()> 
         report.count("… also with trivia between all tokens", outcome.mangled);
         report.count("files that ptxas accepts", entry.accepted);
         report.count("files that ptxas refuses", !entry.accepted);
-        report.count("… by us too", !entry.accepted && !outcome.silent);
+        report.count("… by us too", outcome.refused);
         report.count("… by us on the same line", outcome.same_line);
-        report.count("… not yet judged by us", outcome.silent);
-        if outcome.silent {
-            report
-                .silent
-                .push(format!("{}: {}", entry.name(), entry.message));
-        }
         report.book(entry, &outcome.failures);
     }
     Ok(())
@@ -210,10 +203,6 @@ fn same(extent: Extent) -> &'static str {
 }
 
 fn finish(report: &Report) -> Result<()> {
-    if !report.silent.is_empty() {
-        println!("\nNot yet judged: ptxas refuses these, the parser finds no fault with them.");
-        report.silent.iter().for_each(|line| println!("  {line}"));
-    }
     println!();
     for (what, count) in &report.counts {
         println!("{count:>8}  {what}");

@@ -15,9 +15,9 @@ use super::trivia;
 pub(crate) struct Outcome {
     /// What is wrong, one line each.
     pub(crate) failures: Vec<String>,
-    /// The assembler refuses the file and the parser has nothing to say.
-    pub(crate) silent: bool,
-    /// The parser's errors stand on the line the assembler names.
+    /// The assembler refuses the file, and so does the checker.
+    pub(crate) refused: bool,
+    /// The errors stand on the line the assembler names.
     pub(crate) same_line: bool,
     /// The file was also read with comments between all its tokens.
     pub(crate) mangled: bool,
@@ -40,8 +40,12 @@ pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
             .failures
             .push("the verbatim print is not the source".to_owned());
     }
-    canonical(module, &mut outcome.failures);
     verdict(entry, source, &parsed, &mut outcome);
+    // What was not understood may read otherwise once its lines are rearranged.
+    if parsed.has_errors() {
+        return outcome;
+    }
+    canonical(module, &mut outcome.failures);
     if mangle {
         outcome.mangled = true;
         let text = trivia::mangle(source, trivia::Between::All);
@@ -82,11 +86,10 @@ fn same(module: &Module, text: &[u8], how: &str) -> Option<String> {
 }
 
 fn verdict(entry: &Entry, source: &[u8], parsed: &Parsed, outcome: &mut Outcome) {
+    let verified = ptx_verify::verify(&parsed.module, &Default::default());
     let errors = || {
-        parsed
-            .diagnostics
-            .iter()
-            .filter(|d| d.severity == Severity::Error)
+        let all = parsed.diagnostics.iter().chain(&verified);
+        all.filter(|d| d.severity == Severity::Error)
     };
     if entry.accepted {
         outcome.failures.extend(errors().take(3).map(|d| {
@@ -98,7 +101,13 @@ fn verdict(entry: &Entry, source: &[u8], parsed: &Parsed, outcome: &mut Outcome)
         }));
         return;
     }
-    outcome.silent = errors().next().is_none();
+    outcome.refused = errors().next().is_some();
+    if !outcome.refused {
+        let message = &entry.message;
+        outcome
+            .failures
+            .push(format!("no error where ptxas has one: {message}"));
+    }
     let lines = LineIndex::new(source);
     let ours: BTreeSet<u32> = errors()
         .map(|d| lines.position(d.span.start).line)

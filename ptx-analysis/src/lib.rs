@@ -1,0 +1,3 @@
+//! What the instructions of a function do together: control flow, dominance, dataflow.
+#![no_std]
+#![forbid(unsafe_code)]

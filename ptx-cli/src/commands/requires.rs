@@ -1,0 +1,255 @@
+//! `ptx requires`: which targets and versions a file needs, and what in it asks for them.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_ir::{FunctionKind, LineIndex, Module};
+use ptx_isa::{Arch, PtxVersion, Target};
+use ptx_verify::{Availability, Reason, Requirements};
+use serde::Serialize;
+
+use super::check::target;
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::SCHEMA;
+
+/// Say which targets and PTX versions a file needs
+///
+/// For each target the lowest version of PTX is worked out in which everything in the file is legal there, whatever
+/// its header says. The least of every line of descent is shown: plain targets (sm_90: there and on everything newer),
+/// families (sm_100f) and single chips (sm_90a).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx requires kernel.ptx
+  ptx requires --target sm_80 kernel.ptx    what keeps it from running there
+  ptx requires --json build/")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// One JSON object for each file
+    #[arg(long)]
+    json: bool,
+    /// Name what keeps the file from this target; exit with status 1 if anything does
+    #[arg(long, value_name = "sm_XX", value_parser = target)]
+    target: Option<Target>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let work = |source: Source| {
+        let parsed = ptx_parse::parse_shared(source.bytes, &Default::default());
+        let needs = ptx_verify::requires(&parsed.module);
+        (source.name, parsed.module, needs)
+    };
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        work,
+        |out, (name, module, needs)| {
+            let report = Report::new(&name, &module, &needs, args.target);
+            if args.json {
+                out.json(&report)?;
+            } else {
+                report.write(out)?;
+            }
+            Ok(Status::of(
+                args.target
+                    .is_some_and(|t| needs.module.lowest(t).is_none()),
+            ))
+        },
+    )?;
+    out.flush()?;
+    Ok(status)
+}
+
+/// A target and the lowest version there, with the software that brought the version.
+#[derive(Serialize)]
+struct Pair {
+    target: &'static str,
+    ptx: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toolkit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<&'static str>,
+}
+
+impl Pair {
+    fn new((target, version): (Target, PtxVersion)) -> Self {
+        Self {
+            target: target.text(),
+            ptx: version.to_string(),
+            toolkit: version.toolkit(),
+            driver: version.driver(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Function<'m> {
+    name: &'m str,
+    kind: &'static str,
+    minimal: Vec<Pair>,
+}
+
+#[derive(Serialize)]
+struct Cause<'m> {
+    what: &'m str,
+    line: u32,
+    column: u32,
+    count: usize,
+    minimal: Vec<Pair>,
+}
+
+#[derive(Serialize)]
+struct Report<'m> {
+    schema: u32,
+    file: &'m str,
+    /// The least of every line of descent.
+    minimal: Vec<Pair>,
+    /// Every target where the file is legal.
+    pairs: Vec<Pair>,
+    functions: Vec<Function<'m>>,
+    /// All that not everything has.
+    reasons: Vec<Cause<'m>>,
+    /// What keeps the file from the target that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked: Option<Blocked<'m>>,
+}
+
+#[derive(Serialize)]
+struct Blocked<'m> {
+    target: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptx: Option<String>,
+    reasons: Vec<Cause<'m>>,
+}
+
+fn minimal(availability: &Availability) -> Vec<Pair> {
+    availability.minimal().into_iter().map(Pair::new).collect()
+}
+
+impl<'m> Report<'m> {
+    fn new(
+        file: &'m str,
+        module: &'m Module,
+        needs: &'m Requirements,
+        target: Option<Target>,
+    ) -> Self {
+        let lines = LineIndex::new(module.source());
+        let cause = |r: &'m Reason| {
+            let place = lines.position(r.span.start);
+            Cause {
+                what: &r.what,
+                line: place.line,
+                column: place.column,
+                count: r.count,
+                minimal: minimal(&r.availability),
+            }
+        };
+        let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
+            let function = &module.functions[*id];
+            Function {
+                name: module.name(function.name),
+                kind: match function.kind {
+                    FunctionKind::Entry => "entry",
+                    FunctionKind::Func => "func",
+                },
+                minimal: minimal(availability),
+            }
+        };
+        let blocked = target.map(|target| Blocked {
+            target: target.text(),
+            ptx: needs.module.lowest(target).map(|v| v.to_string()),
+            reasons: needs.forcing(target).map(cause).collect(),
+        });
+        Self {
+            schema: SCHEMA,
+            file,
+            minimal: minimal(&needs.module),
+            pairs: needs.module.pairs().map(Pair::new).collect(),
+            functions: needs.functions.iter().map(function).collect(),
+            reasons: needs.reasons.iter().map(cause).collect(),
+            blocked,
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> Result<()> {
+        match &self.blocked {
+            Some(blocked) => {
+                let target = blocked.target;
+                match &blocked.ptx {
+                    Some(ptx) => writeln!(out, "{}: legal on {target} with PTX {ptx}", self.file)?,
+                    None => writeln!(out, "{}: not legal on {target}", self.file)?,
+                }
+                causes(out, &blocked.reasons)
+            }
+            None => {
+                if self.minimal.is_empty() {
+                    writeln!(out, "{}: legal on no target as a whole", self.file)?;
+                }
+                for pair in &self.minimal {
+                    writeln!(out, "{}: {}", self.file, text(pair))?;
+                }
+                let plain = |p: &&Pair| line(p.target) == Some(Arch::Plain);
+                let first = self.minimal.iter().find(plain).or(self.minimal.first());
+                let same = |c: &&Cause<'_>| {
+                    first.is_some_and(|f| {
+                        c.minimal
+                            .iter()
+                            .any(|p| p.target == f.target || p.ptx == f.ptx)
+                    })
+                };
+                let forcing: Vec<&Cause<'_>> = self.reasons.iter().filter(same).collect();
+                causes(out, forcing)
+            }
+        }
+    }
+}
+
+fn line(target: &str) -> Option<Arch> {
+    Target::from_text(target.as_bytes()).map(Target::arch)
+}
+
+fn text(pair: &Pair) -> String {
+    let reach = match line(pair.target) {
+        Some(Arch::Plain) => " and newer",
+        Some(Arch::Family) => " and the newer ones of its family",
+        _ => " alone",
+    };
+    let mut text = format!("{}{reach} from PTX {}", pair.target, pair.ptx);
+    let software = [pair.toolkit, pair.driver];
+    let known: Vec<&str> = software.into_iter().flatten().collect();
+    if !known.is_empty() {
+        text += &format!(" ({})", known.join(", "));
+    }
+    text
+}
+
+fn causes<'c, 'm: 'c>(
+    out: &mut impl Write,
+    causes: impl IntoIterator<Item = &'c Cause<'m>>,
+) -> Result<()> {
+    for cause in causes {
+        let first: Vec<String> = cause
+            .minimal
+            .iter()
+            .map(|p| format!("{} from PTX {}", p.target, p.ptx))
+            .collect();
+        let times = match cause.count {
+            1 => String::new(),
+            n => format!(" ({n} times)"),
+        };
+        let (line, column) = (cause.line, cause.column);
+        writeln!(
+            out,
+            "  {line}:{column}: {}{times}: {}",
+            cause.what,
+            first.join(", ")
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! `cargo bench -p ptx-verify`: bytes a second of reading and of verifying real files. Nothing is asserted about time.
+
+#![allow(missing_docs)]
+
+#[path = "../../ptx-print/benches/inputs/mod.rs"]
+mod inputs;
+
+use std::sync::{Arc, LazyLock};
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+use ptx_ir::Limits;
+
+static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+
+fn main() {
+    for input in INPUTS.iter() {
+        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
+    }
+    divan::main();
+}
+
+fn names() -> Vec<&'static str> {
+    INPUTS.iter().map(|i| i.name).collect()
+}
+
+fn text(name: &str) -> &'static [u8] {
+    let input = INPUTS.iter().find(|i| i.name == name);
+    input.map_or(&[], |i| &i.text)
+}
+
+#[divan::bench(args = names())]
+fn parse(bencher: Bencher<'_, '_>, name: &str) {
+    let source: Arc<[u8]> = text(name).into();
+    bencher
+        .counter(BytesCount::new(source.len()))
+        .bench_local(|| ptx_parse::parse_shared(source.clone(), &Limits::default()));
+}
+
+#[divan::bench(args = names())]
+fn verify(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    bencher
+        .counter(BytesCount::new(module.source().len()))
+        .bench_local(|| ptx_verify::verify(&module, &Default::default()));
+}
+
+/// Checking again after the body of one function changed.
+#[divan::bench(args = names())]
+fn update(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let mut checked = ptx_verify::Checked::new(&module, Default::default());
+    let bodies: Vec<_> = module.definitions().map(|(id, ..)| id).collect();
+    let middle = bodies[bodies.len() / 2];
+    bencher.bench_local(|| {
+        let functions = &[middle];
+        checked.update(
+            &module,
+            ptx_verify::Changes {
+                functions,
+                symbols: &[],
+            },
+        );
+    });
+}

@@ -1,0 +1,61 @@
+//! A case: one instruction, how it was made, and in which kind of module it stands.
+
+use std::fmt;
+
+use ptx_isa::{Modifier, Opcode, ScalarType};
+
+use super::operand::{Kind, Operand};
+
+/// An instruction to be judged.
+#[derive(Clone)]
+pub(crate) struct Case {
+    /// `form` of those the table calls valid; what was changed of the others.
+    pub(crate) kind: &'static str,
+    pub(crate) opcode: Opcode,
+    pub(crate) modifiers: Vec<Modifier>,
+    pub(crate) operands: Vec<Operand>,
+}
+
+/// What the module of a case needs besides its version and its target.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Setting {
+    /// Nothing.
+    Plain,
+    /// Samplers apart from textures.
+    Independent,
+}
+
+impl Setting {
+    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Independent];
+
+    /// The option after the target.
+    pub(crate) const fn option(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Independent => ", texmode_independent",
+        }
+    }
+}
+
+impl Case {
+    pub(crate) fn setting(&self) -> Setting {
+        let sampler = |o: &Operand| matches!(o.kind, Kind::Variable(_, ScalarType::Samplerref));
+        let mut all = self.operands.iter();
+        if all.any(|o| sampler(o) || o.parts().iter().any(sampler)) {
+            Setting::Independent
+        } else {
+            Setting::Plain
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.opcode)?;
+        self.modifiers.iter().try_for_each(|m| write!(f, "{m}"))?;
+        for (i, operand) in self.operands.iter().enumerate() {
+            write!(f, "{}{operand}", if i == 0 { " " } else { ", " })?;
+        }
+        f.write_str(";")
+    }
+}

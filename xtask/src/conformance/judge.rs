@@ -1,0 +1,121 @@
+//! What the assembler says of each case: in modules of many, although some errors end the reading of a whole file.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use ptx_isa::{PtxVersion, Target};
+
+use super::case::Setting;
+use super::preamble::Module;
+use crate::ptxas::{Assemblers, Job};
+
+/// The last line of the assembler where it refuses a file.
+const THE_END: &str = "Ptx assembly aborted due to errors";
+
+/// What became of a case.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Answer {
+    Accepted,
+    /// With the first message.
+    Refused(String),
+    /// The assembler could not read on after it: with the message.
+    Fatal(String),
+    /// The assembler broke down, or complains of something of its own: no verdict.
+    Lost,
+}
+
+/// Where cases are judged.
+#[derive(Copy, Clone)]
+pub(crate) struct Place {
+    pub(crate) version: PtxVersion,
+    pub(crate) target: Target,
+    pub(crate) setting: Setting,
+}
+
+/// The answers to some cases, asked in batches of so many.
+pub(crate) fn judge(
+    assemblers: &Assemblers,
+    place: Place,
+    lines: &[&str],
+    batch: usize,
+) -> Result<Vec<Answer>> {
+    let mut answers = vec![Answer::Accepted; lines.len()];
+    let all: Vec<usize> = (0..lines.len()).collect();
+    for part in all.chunks(batch.max(1)) {
+        judge_some(assemblers, place, lines, part.to_vec(), &mut answers)?;
+    }
+    Ok(answers)
+}
+
+fn judge_some(
+    assemblers: &Assemblers,
+    place: Place,
+    lines: &[&str],
+    mut pending: Vec<usize>,
+    answers: &mut [Answer],
+) -> Result<()> {
+    while !pending.is_empty() {
+        let texts = pending.iter().filter_map(|&i| lines.get(i).copied());
+        let module = Module::new(place.version, place.target, place.setting, texts);
+        let verdict = assemblers.run(module.text.as_bytes(), Job::Check)?;
+        if verdict.accepted {
+            return Ok(());
+        }
+        let (errors, placed) = errors(&module, &verdict.output, pending.len());
+        if !placed || errors.is_empty() {
+            if let [one] = pending[..] {
+                set(answers, one, Answer::Lost);
+                return Ok(());
+            }
+            let rest = pending.split_off(pending.len() / 2);
+            judge_some(assemblers, place, lines, pending, answers)?;
+            return judge_some(assemblers, place, lines, rest, answers);
+        }
+        // What comes after a fatal error was not read. What comes before was; no name is unknown, which would be
+        // said at the end.
+        let fatal = errors.iter().find(|(_, a)| matches!(a, Answer::Fatal(_)));
+        let read = fatal.map_or(pending.len(), |(at, _)| at + 1);
+        for (at, answer) in errors {
+            if let Some(&case) = pending.get(at) {
+                set(answers, case, answer);
+            }
+        }
+        pending.drain(..read);
+    }
+    Ok(())
+}
+
+fn set(answers: &mut [Answer], at: usize, answer: Answer) {
+    if let Some(entry) = answers.get_mut(at) {
+        *entry = answer;
+    }
+}
+
+/// The first error of each case, and whether every error is that of a case.
+fn errors(module: &Module, output: &str, count: usize) -> (BTreeMap<usize, Answer>, bool) {
+    // Without its last line the assembler broke down.
+    let (mut out, mut placed) = (BTreeMap::new(), output.contains(THE_END));
+    for line in output.lines().filter(|l| !l.ends_with(THE_END)) {
+        let Some((place, message)) = line.split_once(" : ") else {
+            continue;
+        };
+        let message = message.trim().to_owned();
+        let answer = match place.trim_end() {
+            p if p.ends_with("fatal") => Answer::Fatal(message),
+            p if p.ends_with("error") => Answer::Refused(message),
+            _ => continue,
+        };
+        let case = place
+            .strip_prefix("ptxas module.ptx, line ")
+            .and_then(|rest| module.case_on(rest.split_once(';')?.0.parse().ok()?));
+        let Some(case) = case.filter(|c| *c < count) else {
+            placed = false;
+            continue;
+        };
+        match (out.get(&case), &answer) {
+            (None, _) | (_, Answer::Fatal(_)) => drop(out.insert(case, answer)),
+            _ => {}
+        }
+    }
+    (out, placed)
+}

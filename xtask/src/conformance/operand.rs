@@ -1,0 +1,214 @@
+//! Operands that can be written as text and shown to the table.
+
+use std::fmt;
+
+use ptx_isa::{
+    Modifier, Opcode, Request, ScalarType, Selector, Shape, SpecialReg, StateSpace, TableKind,
+    Written,
+};
+
+/// An operand of a case.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Operand {
+    pub(crate) kind: Kind,
+    pub(crate) sign: Sign,
+    /// Added to an address: `[b64_0+16]`.
+    pub(crate) offset: i64,
+    /// Bytes or half words: `.b0`.
+    pub(crate) lanes: Option<&'static str>,
+    pub(crate) unified: bool,
+}
+
+/// What stands before an operand.
+#[derive(Copy, Clone, PartialEq)]
+pub(crate) enum Sign {
+    None,
+    Minus,
+    Not,
+}
+
+/// What an operand is, with all that its name in the preamble depends on.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Kind {
+    Register(ScalarType, u16),
+    RegisterVector(ScalarType, u8),
+    Integer(i64),
+    Float,
+    Single,
+    Variable(StateSpace, ScalarType),
+    Special(SpecialReg),
+    SpecialVector(SpecialReg),
+    Label,
+    /// With so many results and parameters.
+    Function(u8, u8),
+    Table(TableKind, u8, u8),
+    Sink,
+    Bracket(Vec<Operand>),
+    Vector(Vec<Operand>),
+    List(Vec<Operand>),
+    Pair(Vec<Operand>),
+}
+
+impl Operand {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            sign: Sign::None,
+            offset: 0,
+            lanes: None,
+            unified: false,
+        }
+    }
+
+    pub(crate) fn register(ty: ScalarType, number: u16) -> Self {
+        Self::new(Kind::Register(ty, number))
+    }
+
+    /// What stands inside its braces, brackets or parentheses.
+    pub(crate) fn parts(&self) -> &[Self] {
+        match &self.kind {
+            Kind::Bracket(parts) | Kind::Vector(parts) | Kind::List(parts) | Kind::Pair(parts) => {
+                parts
+            }
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> Option<&mut Vec<Self>> {
+        match &mut self.kind {
+            Kind::Bracket(parts) | Kind::Vector(parts) | Kind::List(parts) | Kind::Pair(parts) => {
+                Some(parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// As the table sees it, given its parts as the table sees them.
+    fn written<'a>(&self, parts: &'a [Written<'a>]) -> Written<'a> {
+        let shape = match self.kind {
+            Kind::Register(ty, _) => Shape::Register(ty),
+            Kind::RegisterVector(ty, n) => Shape::RegisterVector(ty, n),
+            Kind::Integer(value) => Shape::Integer(value),
+            Kind::Float => Shape::Float,
+            Kind::Single => Shape::Single,
+            Kind::Variable(space, ty) => Shape::Variable(space, ty),
+            Kind::Special(register) => Shape::Special(register),
+            Kind::SpecialVector(register) => Shape::SpecialVector(register),
+            Kind::Label => Shape::Label,
+            Kind::Function(..) => Shape::Function,
+            Kind::Table(kind, ..) => Shape::Table(kind),
+            Kind::Sink => Shape::Sink,
+            Kind::Bracket(_) => Shape::Bracket(parts),
+            Kind::Vector(_) => Shape::Vector(parts),
+            Kind::List(_) => Shape::List(parts),
+            Kind::Pair(_) => match parts.try_into() {
+                Ok(both) => Shape::Pair(both),
+                Err(_) => Shape::List(parts),
+            },
+        };
+        let mut written = Written::new(shape);
+        written.negated = self.sign == Sign::Minus;
+        written.inverted = self.sign == Sign::Not;
+        written.lanes = self.lanes.and_then(|l| Selector::from_text(l.as_bytes()));
+        written.unified = self.unified;
+        written
+    }
+}
+
+/// Shows an instruction to the table. Operands are nested three deep at most: `[map, {x, y}]`.
+pub(crate) fn ask<R>(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    operands: &[Operand],
+    question: impl FnOnce(&Request<'_>) -> R,
+) -> R {
+    let inner: Vec<Vec<Vec<Written<'_>>>> = operands
+        .iter()
+        .map(|o| {
+            let parts = o.parts().iter();
+            parts
+                .map(|p| p.parts().iter().map(|e| e.written(&[])).collect())
+                .collect()
+        })
+        .collect();
+    let middle: Vec<Vec<Written<'_>>> = operands
+        .iter()
+        .zip(&inner)
+        .map(|(o, inner)| {
+            let parts = o.parts().iter().zip(inner);
+            parts.map(|(p, inner)| p.written(inner)).collect()
+        })
+        .collect();
+    let outer: Vec<Written<'_>> = operands
+        .iter()
+        .zip(&middle)
+        .map(|(o, m)| o.written(m))
+        .collect();
+    question(&Request {
+        opcode,
+        modifiers,
+        operands: &outer,
+        in_entry: true,
+    })
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |f: &mut fmt::Formatter<'_>, open: &str, parts: &[Self], between, close: &str| {
+                f.write_str(open)?;
+                for (i, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if i == 0 { "" } else { between })?;
+                }
+                f.write_str(close)
+            };
+        f.write_str(match self.sign {
+            Sign::None => "",
+            Sign::Minus => "-",
+            Sign::Not => "!",
+        })?;
+        match &self.kind {
+            Kind::Register(ty, number) => write!(f, "{}_{number}", bare(ty.text()))?,
+            Kind::RegisterVector(ty, n) => write!(f, "v{n}_{}", bare(ty.text()))?,
+            Kind::Integer(value) => write!(f, "{value}")?,
+            Kind::Float => f.write_str("1.0")?,
+            Kind::Single => f.write_str("0f3F800000")?,
+            Kind::Variable(space, ty) => f.write_str(&variable(*space, *ty))?,
+            Kind::Special(register) => {
+                let component = if register.lanes() > 1 { ".x" } else { "" };
+                write!(f, "{register}{component}")?;
+            }
+            Kind::SpecialVector(register) => write!(f, "{register}")?,
+            Kind::Label => f.write_str("L0")?,
+            Kind::Function(results, parameters) => write!(f, "fn_{results}{parameters}")?,
+            Kind::Table(TableKind::Calls, results, parameters) => {
+                write!(f, "calls_{results}{parameters}")?;
+            }
+            Kind::Table(TableKind::Prototype, results, parameters) => {
+                write!(f, "proto_{results}{parameters}")?;
+            }
+            Kind::Table(..) => f.write_str("branches")?,
+            Kind::Sink => f.write_str("_")?,
+            Kind::Bracket(parts) => list(f, "[", parts, ", ", "]")?,
+            Kind::Vector(parts) => list(f, "{", parts, ", ", "}")?,
+            Kind::List(parts) => list(f, "(", parts, ", ", ")")?,
+            Kind::Pair(parts) => list(f, "", parts, "|", "")?,
+        }
+        if self.offset != 0 {
+            write!(f, "+{}", self.offset)?;
+        }
+        f.write_str(self.lanes.unwrap_or(""))?;
+        f.write_str(if self.unified { ".unified" } else { "" })
+    }
+}
+
+/// The name of the variable of a space and a type.
+pub(crate) fn variable(space: StateSpace, ty: ScalarType) -> String {
+    let space = bare(space.text()).replace("::", "_");
+    format!("v_{space}_{}", bare(ty.text()))
+}
+
+/// A word without its dot.
+pub(crate) fn bare(word: &str) -> &str {
+    word.strip_prefix('.').unwrap_or(word)
+}

@@ -1,0 +1,133 @@
+//! The module around the cases: registers of all types, variables of all spaces, functions, labels.
+
+use std::fmt::Write as _;
+
+use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
+
+use super::case::Setting;
+use super::operand::{bare, variable};
+
+/// Follows every case, so that a case without an end spoils nothing but this.
+pub(crate) const PADDING: &str = "mov.b32 b32_0, b32_1;";
+/// Registers of each type: enough for the longest vector.
+pub(crate) const REGISTERS: u16 = 160;
+/// Bytes of each variable.
+const BYTES: u16 = 1024;
+
+/// The variables outside and inside of the kernel.
+pub(crate) const OUTSIDE: [StateSpace; 3] =
+    [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
+pub(crate) const INSIDE: [StateSpace; 2] = [StateSpace::Local, StateSpace::ParamFunc];
+
+/// A module with some cases.
+pub(crate) struct Module {
+    pub(crate) text: String,
+    /// The line of the first case, from one.
+    first: usize,
+}
+
+impl Module {
+    pub(crate) fn new<'a>(
+        version: PtxVersion,
+        target: Target,
+        setting: Setting,
+        lines: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let mut text = head(version, target, setting);
+        let first = text.lines().count() + 1;
+        for line in lines {
+            let _ = writeln!(text, "{line}\n{PADDING}");
+        }
+        text.push_str("ret;\n}\n");
+        Self { text, first }
+    }
+
+    /// The case on a line, or whose padding is there.
+    pub(crate) fn case_on(&self, line: usize) -> Option<usize> {
+        Some(line.checked_sub(self.first)? / 2)
+    }
+}
+
+fn head(version: PtxVersion, target: Target, setting: Setting) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    line(format!(".version {version}"));
+    line(format!(".target {target}{}", setting.option()));
+    line(".address_size 64".into());
+    for space in OUTSIDE {
+        line(array(space.text(), space));
+    }
+    for &ty in ScalarType::ALL
+        .iter()
+        .filter(|t| t.kind() == TypeKind::Opaque)
+    {
+        if ty != ScalarType::Samplerref || setting == Setting::Independent {
+            let name = variable(StateSpace::Global, ty);
+            line(format!(".global {ty} {name};"));
+        }
+    }
+    let shapes = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    for (results, parameters) in shapes {
+        let (result, parameter) = signature(results, parameters, "a");
+        line(format!(
+            ".func {result}fn_{results}{parameters}({parameter}) {{ ret; }}"
+        ));
+    }
+    let entry = variable(StateSpace::ParamEntry, ScalarType::B8);
+    line(format!(
+        ".entry main(.param .align 64 .b8 {entry}[{BYTES}])\n{{"
+    ));
+    let registers = ScalarType::ALL.iter().filter(|t| t.is_register_type());
+    for ty in registers.filter(|t| t.since() <= version) {
+        let name = bare(ty.text());
+        line(format!(".reg {ty} {name}_<{REGISTERS}>;"));
+        for n in [2, 4] {
+            if ty.bits() * n <= 128 && ty.bits() >= 8 && ty.element().is_none() {
+                line(format!(".reg .v{n} {ty} v{n}_{name};"));
+            }
+        }
+    }
+    for space in INSIDE {
+        line(array(space.base().text(), space));
+    }
+    for (results, parameters) in shapes {
+        let (result, parameter) = signature(results, parameters, "_");
+        line(format!(
+            "calls_{results}{parameters}: .calltargets fn_{results}{parameters};"
+        ));
+        line(format!(
+            "proto_{results}{parameters}: .callprototype {}_ ({parameter});",
+            if results == 0 { "" } else { &result }
+        ));
+    }
+    line(format!(
+        ".param .b32 {};",
+        variable(StateSpace::ParamFunc, ScalarType::B32)
+    ));
+    line("L0:\nL1:\nbranches: .branchtargets L0, L1;".into());
+    out
+}
+
+fn array(space: &str, variable_of: StateSpace) -> String {
+    let name = variable(variable_of, ScalarType::B8);
+    format!("{space} .align 128 .b8 {name}[{BYTES}];")
+}
+
+/// The results and the parameters of a function.
+fn signature(results: u8, parameters: u8, name: &str) -> (String, String) {
+    let list = |count: u8, prefix: &str| {
+        (0..count)
+            .map(|_| format!(".param .b32 {prefix}{name}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let prefix = if name == "_" { "" } else { "r" };
+    let result = match results {
+        0 => String::new(),
+        n => format!("({}) ", list(n, prefix)),
+    };
+    (result, list(parameters, ""))
+}

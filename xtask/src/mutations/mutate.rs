@@ -1,0 +1,188 @@
+//! One token of a text, changed.
+
+use std::fmt;
+
+use fastrand::Rng;
+use ptx_ir::Span;
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_isa::ScalarType;
+
+/// What is done to a token.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    /// It goes away.
+    Drop,
+    /// It stands twice.
+    Double,
+    /// It changes places with the next one.
+    Swap,
+    /// A name becomes another one of the text, or a new one.
+    Rename,
+    /// A type becomes another.
+    Retype,
+    /// A number becomes another.
+    Number,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Drop,
+        Self::Double,
+        Self::Swap,
+        Self::Rename,
+        Self::Retype,
+        Self::Number,
+    ];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Drop => "dropped",
+            Self::Double => "doubled",
+            Self::Swap => "swapped",
+            Self::Rename => "renamed",
+            Self::Retype => "retyped",
+            Self::Number => "number",
+        })
+    }
+}
+
+/// Numbers at the edges of what PTX asks for.
+const NUMBERS: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "3",
+    "5",
+    "7",
+    "8",
+    "16",
+    "17",
+    "31",
+    "32",
+    "33",
+    "255",
+    "256",
+    "65536",
+    "4294967296",
+    "0x10",
+    "1.5",
+    "0f3F800000",
+];
+
+/// A text with the tokens behind its header.
+pub(crate) struct Base {
+    pub(crate) name: String,
+    text: Vec<u8>,
+    tokens: Vec<Token>,
+}
+
+/// A changed text.
+pub(crate) struct Mutant {
+    pub(crate) kind: Kind,
+    pub(crate) text: Vec<u8>,
+    /// What was changed, as `old -> new`.
+    pub(crate) change: String,
+    /// The line of the change, from 1.
+    pub(crate) line: usize,
+}
+
+impl Base {
+    /// A text that has at least one token behind its header.
+    pub(crate) fn new(name: String, text: Vec<u8>) -> Option<Self> {
+        let header = |word: &[u8]| matches!(word, b".version" | b".target" | b".address_size");
+        let mut tokens: Vec<Token> = Lexer::new(&text).filter(|t| !t.kind.is_trivia()).collect();
+        let is_header = |t: &Token| t.kind == TokenKind::DotWord && header(t.span.of(&text));
+        let last = tokens.iter().rposition(is_header)?;
+        // What follows the last word of the header on its line belongs to it.
+        let start = tokens[last].span.start as usize;
+        let end = start + text[start..].iter().position(|b| *b == b'\n')?;
+        tokens.retain(|t| t.span.start as usize > end);
+        (!tokens.is_empty()).then_some(Self { name, text, tokens })
+    }
+
+    fn of(&self, span: Span) -> &[u8] {
+        span.of(&self.text)
+    }
+
+    fn choose(&self, rng: &mut Rng, fits: impl Fn(&Token) -> bool) -> Option<Token> {
+        let all: Vec<&Token> = self.tokens.iter().filter(|t| fits(t)).collect();
+        rng.choice(all).copied()
+    }
+
+    /// Changes one token; `None` where the kind finds none, or nothing changes.
+    pub(crate) fn mutate(&self, kind: Kind, rng: &mut Rng) -> Option<Mutant> {
+        let (span, new) = match kind {
+            Kind::Drop => (self.choose(rng, |_| true)?.span, Vec::new()),
+            Kind::Double => {
+                let token = self.choose(rng, |_| true)?;
+                let word = self.of(token.span);
+                let blank: &[u8] = if word.starts_with(b".") { b"" } else { b" " };
+                (token.span, [word, blank, word].concat())
+            }
+            Kind::Swap => {
+                let at = rng.usize(..self.tokens.len().checked_sub(1)?);
+                let (first, second) = (self.tokens[at].span, self.tokens[at + 1].span);
+                let between = Span::new(first.end, second.start);
+                let new = [self.of(second), self.of(between), self.of(first)].concat();
+                (first.join(second), new)
+            }
+            Kind::Rename => {
+                let name = |t: &Token| t.kind == TokenKind::Ident;
+                let token = self.choose(rng, name)?;
+                let new = if rng.u8(..10) < 7 {
+                    self.of(self.choose(rng, name)?.span).to_vec()
+                } else {
+                    [
+                        self.of(token.span),
+                        *rng.choice([b"x".as_slice(), b"1", b"_q"].iter())?,
+                    ]
+                    .concat()
+                };
+                (token.span, new)
+            }
+            Kind::Retype => {
+                let ty = |t: &Token| {
+                    ScalarType::from_text(self.of(t.span)).is_some_and(ScalarType::is_register_type)
+                };
+                let types = ScalarType::ALL.iter().filter(|t| t.is_register_type());
+                let new = rng.choice(types.collect::<Vec<_>>())?;
+                (self.choose(rng, ty)?.span, new.text().into())
+            }
+            Kind::Number => {
+                let number = |t: &Token| {
+                    matches!(
+                        t.kind,
+                        TokenKind::Integer | TokenKind::Decimal | TokenKind::Single
+                    )
+                };
+                (
+                    self.choose(rng, number)?.span,
+                    (*rng.choice(NUMBERS.iter())?).into(),
+                )
+            }
+        };
+        let old = self.of(span);
+        if old == new {
+            return None;
+        }
+        let shown = |b: &[u8]| {
+            String::from_utf8_lossy(b)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let change = format!("`{}` -> `{}`", shown(old), shown(&new));
+        let (before, after) = (
+            &self.text[..span.start as usize],
+            &self.text[span.end as usize..],
+        );
+        Some(Mutant {
+            kind,
+            line: before.iter().filter(|b| **b == b'\n').count() + 1,
+            text: [before, &new, after].concat(),
+            change,
+        })
+    }
+}
