@@ -556,6 +556,32 @@ fn codes_are_explained() {
     assert_eq!(run.status, 2);
 }
 
+/// What is said of some instructions is what the files under `expect/explain` say; `PTX_BLESS=1` rewrites them.
+#[test]
+fn instructions_are_explained() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/explain");
+    for name in [
+        "add",
+        "add.rn.ftz.f32",
+        "wgmma",
+        "wgmma.mma_async",
+        "tcgen05.mma",
+    ] {
+        let run = ptx(&["explain", name]);
+        let file = format!("{folder}/{name}.txt");
+        if std::env::var_os("PTX_BLESS").is_some() {
+            std::fs::write(&file, &run.out).unwrap();
+        }
+        expect(&run, 0, &std::fs::read_to_string(&file).unwrap(), "");
+    }
+    expect(
+        &ptx(&["explain", "wgmma.mma_asnyc"]),
+        2,
+        "",
+        "ptx: `.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`\n",
+    );
+}
+
 #[test]
 fn kinds_of_warnings() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %a;\nadd.sat.sat.s32 %a, %a, 1;\nL:\nret; }\n";

@@ -5,6 +5,7 @@
 
 mod condition;
 mod effect;
+mod fact;
 mod floor;
 mod operand;
 mod rule;
@@ -13,11 +14,12 @@ mod table;
 
 pub use condition::{condition, demand};
 pub use effect::effect;
+pub use fact::{Topic, each_fact};
 pub use floor::{floor, floors};
 pub use operand::{details, operand, role, type_of};
 pub use rule::rule;
 pub use slot::{alternatives, words};
-pub use table::{cell, lengths};
+pub use table::table;
 
 use core::fmt;
 

@@ -20,10 +20,11 @@ fn lines(form: &Form) -> Vec<String> {
     all.extend(form.rules().iter().map(|r| rule(form, r).to_string()));
     all.extend(form.effects().iter().map(|e| effect(form, e).to_string()));
     for table in form.tables() {
-        for row in table.rows {
-            all.extend(row.cells.iter().map(|c| cell(form, c).to_string()));
-            all.extend(row.lengths.iter().map(|l| lengths(l).to_string()));
-        }
+        let text = super::table(form, table, None).to_string();
+        all.extend(
+            text.lines()
+                .map(|l| l.split("  ").map(str::trim).collect::<Vec<_>>().join(" ")),
+        );
     }
     all
 }

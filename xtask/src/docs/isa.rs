@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
-use ptx_isa::{Form, Instruction, PtxVersion, RuleKind, describe};
+use ptx_isa::describe::{self, Topic};
+use ptx_isa::{Form, Instruction, PtxVersion};
 
 use super::blocks::Block;
 use super::chapters;
@@ -122,7 +123,7 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
         let others: Vec<String> = others.iter().map(|n| format!("`{n}`")).collect();
         writeln!(out, "The same for {}.\n", others.join(", "))?;
     }
-    let mut groups: Vec<(&str, Facts)> = Vec::new();
+    let mut groups: Vec<(Topic, Facts)> = Vec::new();
     for (i, form) in block.forms.iter().enumerate() {
         for (group, line) in lines(form) {
             match groups.iter_mut().find(|(g, _)| *g == group) {
@@ -135,18 +136,22 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
             }
         }
     }
-    groups.sort_by_key(|(group, _)| GROUPS.iter().position(|g| g == group));
+    groups.sort_by_key(|&(topic, _)| topic);
     let floors = name_floors(&block.names);
     for (group, facts) in &groups {
-        let more = if *group == SINCE { &floors[..] } else { &[] };
+        let more = if *group == Topic::Since {
+            &floors[..]
+        } else {
+            &[]
+        };
         let all: Vec<String> = facts
             .lines(block.forms.len())
             .chain(more.iter().cloned())
             .collect();
         match &all[..] {
-            [one] => writeln!(out, "- {group}: {one}")?,
+            [one] => writeln!(out, "- {}: {one}", group.title())?,
             _ => {
-                writeln!(out, "- {group}:")?;
+                writeln!(out, "- {}:", group.title())?;
                 for line in all {
                     writeln!(out, "  - {line}")?;
                 }
@@ -156,52 +161,14 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
     tables(out, block)
 }
 
-const SINCE: &str = "since";
-const GROUPS: &[&str] = &[
-    "modifiers",
-    "operands",
-    "rules",
-    SINCE,
-    "effects",
-    "note",
-    "differs",
-];
-
-/// What the form says, by group.
-fn lines(form: &'static Form) -> Vec<(&'static str, String)> {
+/// What the form says, by topic.
+fn lines(form: &'static Form) -> Vec<(Topic, String)> {
     let mut all = Vec::new();
-    for slot in form.slots() {
-        let words = describe::alternatives(slot).to_string();
-        if words != slot.name() {
-            let default = slot
-                .default()
-                .map_or(String::new(), |d| format!(", else `{d}`"));
-            all.push((
-                "modifiers",
-                format!("`{}`: `{words}`{default}", slot.name()),
-            ));
-        }
-    }
-    for operand in form.operands() {
-        let text = describe::operand(form, operand);
-        all.push(("operands", format!("`{}`: {text}", operand.name)));
-    }
-    for rule in form.rules() {
-        let group = match rule.kind {
-            RuleKind::Since(..) | RuleKind::Until(..) => SINCE,
-            _ => "rules",
-        };
-        all.push((group, describe::rule(form, rule).to_string()));
-    }
-    for effect in form.effects() {
-        all.push(("effects", describe::effect(form, effect).to_string()));
-    }
-    all.extend(form.notes().iter().map(|n| ("note", n.to_string())));
-    all.extend(
-        form.differences()
-            .iter()
-            .map(|n| ("differs", n.to_string())),
-    );
+    let kept = describe::each_fact(form, None, &mut |topic, line| {
+        all.push((topic, line.to_string()));
+        Ok(())
+    });
+    debug_assert!(kept.is_ok(), "a list takes everything");
     all
 }
 
@@ -220,7 +187,7 @@ fn tables(out: &mut String, block: &Block) -> Result<()> {
     let mut facts = Facts::default();
     for (i, form) in block.forms.iter().enumerate() {
         for table in form.tables() {
-            facts.add(i, super::isa::table(form, table));
+            facts.add(i, describe::table(form, table, None).to_string());
         }
     }
     for table in facts.lines(block.forms.len()) {
@@ -234,30 +201,4 @@ fn tables(out: &mut String, block: &Block) -> Result<()> {
         writeln!(out, "\nLegal combinations{of}:\n\n```\n{table}\n```")?;
     }
     Ok(())
-}
-
-fn table(form: &'static Form, table: &ptx_isa::Table) -> String {
-    let slot = |&i: &u8| form.slot(i.into()).map_or("", |s| s.name()).to_string();
-    let operand = |&i: &u8| {
-        let operand = form.operands().get(usize::from(i));
-        format!("length of {}", operand.map_or("", |o| o.name))
-    };
-    let mut rows = vec![
-        (table.columns.iter().map(slot))
-            .chain(table.operands.iter().map(operand))
-            .collect::<Vec<_>>(),
-    ];
-    for row in table.rows {
-        let cells = row
-            .cells
-            .iter()
-            .map(|c| describe::cell(form, c).to_string());
-        let lengths = row.lengths.iter().map(|l| describe::lengths(l).to_string());
-        let mut line: Vec<String> = cells.chain(lengths).collect();
-        if !row.floors.is_empty() {
-            line.push(describe::floors(row.floors).to_string());
-        }
-        rows.push(line);
-    }
-    columns(&rows)
 }
