@@ -4,6 +4,8 @@
 mod condition;
 mod emit_forms;
 mod emit_vocabulary;
+#[cfg(test)]
+mod example;
 mod naming;
 mod notation;
 mod output;
