@@ -153,7 +153,7 @@ impl<'a> Judge<'a, '_> {
     }
 
     /// How many elements the vector must have; `None` where none is wanted. The flag: a scalar will do as well.
-    fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
+    pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
         let braced = operand.marks.contains(Marks::BRACED);
         // One register is enough for a vector that is only read, where its length does not matter.
         let longer = operand.marks.contains(Marks::LONGER) && operand.role == Role::Use;
@@ -345,6 +345,10 @@ impl<'a> Judge<'a, '_> {
                     // What is written is a parameter of a function that is called.
                     Some(StateSpace::Param) if operand.access == Access::Write => {
                         SpaceRule::One(StateSpace::ParamFunc)
+                    }
+                    // Where only the address matters, it has to have one: parameters of calls have none.
+                    Some(StateSpace::Param) if operand.access == Access::None => {
+                        SpaceRule::One(StateSpace::ParamEntry)
                     }
                     Some(space) => SpaceRule::One(space),
                     None => SpaceRule::Words(&[], true),

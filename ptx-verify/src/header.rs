@@ -55,6 +55,13 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
     let args = context.module.pool.slice(stmt.args);
     let statement = context.statement(span);
     let mut textures: Option<TargetOption> = None;
+    let first = args.first().and_then(|o| name(context, *o));
+    if let Some(option) = first.and_then(TargetOption::from_text) {
+        let at = statement.find(option.text());
+        let message = format!("`{option}` is an option; the architecture stands before it");
+        context.error(Code::TargetOption, at, message).help =
+            Some(format!("write `.target sm_90, {option}`"));
+    }
     for &operand in args {
         let Some(text) = name(context, operand) else {
             continue;

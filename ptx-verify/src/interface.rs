@@ -9,6 +9,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use crate::context::{Context, integer};
+use crate::pragma;
 use crate::statement::Statement;
 use crate::variable::{power_of_two, unified};
 
@@ -356,6 +357,8 @@ fn directives(
         let at = statement.find(stmt.directive.text());
         floor(context, stmt.directive, at);
         value(context, stmt, at);
+        let pool = &context.module.pool;
+        pragma::check(context, stmt, pool, pragma::Place::Outside, ends.header);
         let again = all
             .get(..i)
             .is_some_and(|b| b.iter().any(|s| s.directive == stmt.directive));

@@ -3,7 +3,9 @@
 use core::fmt::{self, Display};
 
 use super::{condition, operand_name, slot_name};
-use crate::{Completion, Cond, Control, Effect, EffectKind, Form, Group, Proxy, Step, Word};
+use crate::{
+    Access, Completion, Cond, Control, Effect, EffectKind, Form, Group, Proxy, Step, Word,
+};
 
 /// What an effect of the form is, and when.
 pub fn effect(form: &Form, effect: &Effect) -> impl Display {
@@ -14,6 +16,16 @@ pub fn effect(form: &Form, effect: &Effect) -> impl Display {
             EffectKind::Lanes(operand) => {
                 let name = operand_name(form, operand);
                 write!(f, "the lanes in {name} execute it together")?;
+            }
+            EffectKind::Memory(access, space) => {
+                let done = match access {
+                    Access::None => "reaches",
+                    Access::Read => "reads",
+                    Access::Write => "writes",
+                    Access::Update => "reads and writes",
+                    Access::Atomic => "reads and writes, indivisibly,",
+                };
+                write!(f, "{done} {space} memory that no operand addresses")?;
             }
             EffectKind::Async(what, step) => {
                 let step = match step {
@@ -64,6 +76,7 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Control(Control::Return) => "returns",
         EffectKind::Control(Control::Exit) => "ends the thread",
         EffectKind::Control(Control::Trap) => "aborts the kernel",
+        EffectKind::Converge(Group::Active) => "the result depends on which threads are there",
         EffectKind::Converge(Group::Warp) => "all threads of the warp execute it together",
         EffectKind::Converge(Group::Warpgroup) => {
             "all threads of the warpgroup execute it together"
@@ -75,11 +88,13 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Volatile => "happens exactly as often as it is written",
         EffectKind::Fence => "orders memory accesses",
         EffectKind::Barrier => "waits for other threads",
+        EffectKind::Uniform => "all active threads of a warp go the same way",
         EffectKind::OneThread => "one thread acts for all",
         EffectKind::Side => "stays although it has no result",
         EffectKind::Order(_)
         | EffectKind::Scope(_)
         | EffectKind::Lanes(_)
+        | EffectKind::Memory(..)
         | EffectKind::Async(..) => "",
     }
 }

@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Display};
 
-use super::{Phrases, condition, slot_name, words};
-use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Spaces, TypeExpr};
+use super::{Phrases, condition, operand_name, slot_name, words};
+use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
 
 /// Everything about an operand: its role, its type, and what else may be said.
 pub fn operand(form: &Form, operand: &Operand) -> impl Display {
@@ -29,6 +29,7 @@ pub const fn role(operand: &Operand) -> &'static str {
         (Role::Addr, Access::Read) => "address, read",
         (Role::Addr, Access::Write) => "address, written",
         (Role::Addr, Access::Update) => "address, read and written",
+        (Role::Addr, Access::Atomic) => "address, read and written indivisibly",
         (Role::Imm, _) => "constant",
         (Role::Label, _) => "label",
         (Role::Func, _) if operand.marks.contains(Marks::REG) => "address of a function",
@@ -125,6 +126,15 @@ fn each_detail(
         Spaces::Any => {}
         Spaces::Slot(slot) => put(format_args!("in {}", slot_name(form, slot)))?,
         Spaces::Words(words, generic) => put(format_args!("{}", spaces(words, generic)))?,
+    }
+    match operand.size {
+        Size::Unknown => {}
+        Size::Fixed(bytes) => put(format_args!("{bytes} bytes"))?,
+        Size::Like(other) => put(format_args!(
+            "as many bytes as {} has",
+            operand_name(form, other)
+        ))?,
+        Size::Value(other) => put(format_args!("{} bytes", operand_name(form, other)))?,
     }
     if operand.align > 0 {
         put(format_args!("aligned to {} bytes", operand.align))?;

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 28] = [
@@ -21,10 +21,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -71,10 +73,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -121,10 +125,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -176,10 +182,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -278,10 +286,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -297,18 +311,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -331,8 +348,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -350,18 +367,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -388,8 +408,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -407,18 +427,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -431,8 +454,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -450,10 +473,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -486,8 +511,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
             },
         ],
         notes: &[],
@@ -505,10 +530,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -520,9 +547,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 15, 1),
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -545,8 +573,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -563,19 +591,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -607,7 +638,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -622,11 +670,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -665,7 +715,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -680,11 +747,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -698,7 +767,24 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -712,9 +798,7 @@ pub(crate) static FORMS: [Form; 28] = [
         accepted: TokenSet(43),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -728,7 +812,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -750,7 +843,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -765,9 +859,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -825,7 +920,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -853,7 +948,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -868,9 +964,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -935,7 +1032,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -958,7 +1055,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1012,7 +1110,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Write, Modifier::Global),
             },
             Effect {
                 when: Cond::Always,
@@ -1035,7 +1133,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1073,7 +1172,19 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Atomic, Modifier::Global),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -1092,7 +1203,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1157,7 +1269,16 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -1217,7 +1338,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -1242,7 +1365,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -1258,7 +1384,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("ord", 1, Within::Whole, Role::Imm).range(0, 4, 1),
             Operand::new("new_val", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -1287,7 +1415,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -1303,7 +1434,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
         ],
         rules: &[
@@ -1330,7 +1463,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -1345,7 +1481,9 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
-            .spaces(Spaces::Slot(1))],
+            .access(Access::Atomic)
+            .spaces(Spaces::Slot(1))
+            .size(Size::Fixed(8))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -1379,10 +1517,14 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(1)),
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -1398,6 +1540,18 @@ pub(crate) static FORMS: [Form; 28] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(4)),
             },
         ],
         notes: &[],

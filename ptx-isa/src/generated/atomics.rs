@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -24,8 +24,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -149,8 +150,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -247,8 +249,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -331,8 +334,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -422,8 +426,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -527,8 +532,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -627,8 +633,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -727,8 +734,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -827,8 +835,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -928,8 +937,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -1004,8 +1014,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1080,8 +1091,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1151,8 +1163,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1259,8 +1272,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1346,8 +1360,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1433,8 +1448,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1520,8 +1536,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1607,8 +1624,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -1676,8 +1694,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1745,8 +1764,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1814,22 +1834,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -1844,22 +1879,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -1874,22 +1924,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -1904,22 +1969,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -1934,8 +2014,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(3)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
         ],
         rules: &[
@@ -1949,7 +2030,16 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 22] = [
@@ -32,10 +32,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -61,10 +75,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(0),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Release)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -95,10 +123,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -129,10 +171,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -398,8 +454,16 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Barrier,
             },
             Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cluster),
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -435,8 +499,16 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Barrier,
             },
             Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cluster),
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -473,10 +545,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -495,10 +577,20 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -517,10 +609,20 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -548,10 +650,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -610,10 +722,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+        ],
         notes: &[],
         differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
@@ -637,10 +763,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+        ],
         notes: &[],
         differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
@@ -661,10 +801,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
         differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
@@ -685,10 +839,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[],
         differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
@@ -718,10 +886,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Sc)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(0)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 23] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 113, 114],
-        accepted: TokenSet(191),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,22 +26,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(198),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -86,22 +86,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(4, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(4, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(4, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(4, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -133,7 +133,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 116],
-        accepted: TokenSet(191),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -149,22 +149,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(2, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(2, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(2, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(2, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(2, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -196,7 +196,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 116],
-        accepted: TokenSet(198),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -215,22 +215,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -262,7 +262,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[116],
-        accepted: TokenSet(199),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -297,7 +297,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[117, 118],
-        accepted: TokenSet(199),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -330,7 +330,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[112, 117, 65],
-        accepted: TokenSet(201),
+        accepted: TokenSet(202),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -363,7 +363,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 59, 120],
-        accepted: TokenSet(204),
+        accepted: TokenSet(205),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -383,20 +383,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(206)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -416,7 +416,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(207),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -439,20 +439,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(206)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -472,7 +472,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 61, 121],
-        accepted: TokenSet(209),
+        accepted: TokenSet(210),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -492,15 +492,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(2, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -521,7 +521,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 61, 121],
-        accepted: TokenSet(210),
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -545,15 +545,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -574,7 +574,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 122, 59],
-        accepted: TokenSet(212),
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -601,7 +601,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 122, 59],
-        accepted: TokenSet(213),
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -631,7 +631,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 122, 61],
-        accepted: TokenSet(214),
+        accepted: TokenSet(215),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -658,7 +658,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 122, 61],
-        accepted: TokenSet(215),
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -689,7 +689,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 123, 60],
-        accepted: TokenSet(217),
+        accepted: TokenSet(218),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -725,7 +725,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 123, 60],
-        accepted: TokenSet(218),
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -764,7 +764,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 124, 62],
-        accepted: TokenSet(220),
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -791,7 +791,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 124, 62],
-        accepted: TokenSet(221),
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -822,7 +822,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 125],
-        accepted: TokenSet(223),
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -864,7 +864,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 125],
-        accepted: TokenSet(224),
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -909,7 +909,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 126],
-        accepted: TokenSet(226),
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -951,7 +951,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 126],
-        accepted: TokenSet(227),
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 58] = [
@@ -16,8 +16,8 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[130, 131],
-        accepted: TokenSet(233),
-        ignored: TokenSet(234),
+        accepted: TokenSet(234),
+        ignored: TokenSet(235),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -38,7 +38,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[131],
-        accepted: TokenSet(197),
+        accepted: TokenSet(198),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -75,7 +75,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -93,7 +93,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -120,7 +120,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -143,7 +143,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -157,7 +157,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -175,7 +175,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -202,7 +202,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -225,7 +225,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -239,7 +239,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -257,7 +257,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -284,7 +284,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -307,7 +307,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -331,7 +331,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -361,7 +361,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -385,7 +385,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 133, 65],
-        accepted: TokenSet(243),
+        accepted: TokenSet(244),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -415,7 +415,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -439,7 +439,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -463,7 +463,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -486,7 +486,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -509,7 +509,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -524,9 +524,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -603,7 +603,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -626,7 +626,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -670,7 +670,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -714,7 +714,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 65],
-        accepted: TokenSet(250),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -735,7 +735,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -753,7 +753,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 141, 65],
-        accepted: TokenSet(253),
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -800,7 +800,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 65],
-        accepted: TokenSet(250),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -821,7 +821,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -839,7 +839,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 141, 65],
-        accepted: TokenSet(253),
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -886,7 +886,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -908,7 +908,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -930,7 +930,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -944,9 +944,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -965,7 +965,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: true,
         slots: &[137, 142, 135],
-        accepted: TokenSet(254),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -979,9 +979,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1028,7 +1028,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 135],
-        accepted: TokenSet(255),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1050,7 +1050,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1072,7 +1072,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1094,7 +1094,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1108,9 +1108,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1185,7 +1185,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1207,7 +1207,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 135],
-        accepted: TokenSet(256),
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1285,7 +1285,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 135],
-        accepted: TokenSet(255),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1307,7 +1307,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1357,7 +1357,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1407,7 +1407,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1457,7 +1457,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1507,7 +1507,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 65],
-        accepted: TokenSet(257),
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 39] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -70,7 +70,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -124,7 +124,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -151,7 +151,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -178,7 +178,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -205,7 +205,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -232,7 +232,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -259,7 +259,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -286,7 +286,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -313,7 +313,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -340,7 +340,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -370,7 +370,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -400,7 +400,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 146, 59],
-        accepted: TokenSet(264),
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -430,7 +430,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 146, 60],
-        accepted: TokenSet(265),
+        accepted: TokenSet(266),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -460,7 +460,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 147, 61],
-        accepted: TokenSet(266),
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -490,7 +490,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 147, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -520,7 +520,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: true,
         slots: &[145, 148, 149, 150],
-        accepted: TokenSet(269),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -550,7 +550,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 148, 147, 151],
-        accepted: TokenSet(271),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -580,7 +580,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(272),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -604,7 +604,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(273),
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -676,7 +676,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(272),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -700,7 +700,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(273),
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -772,7 +772,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 59],
-        accepted: TokenSet(274),
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -790,7 +790,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -808,7 +808,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 60],
-        accepted: TokenSet(275),
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -826,7 +826,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -844,42 +844,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[139, 140, 61],
-        accepted: TokenSet(276),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-        differences: &[],
-    },
-    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.7",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[139, 140, 62],
         accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
@@ -898,7 +862,43 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
+                    Cond::Holds(1, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.7",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(278),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -916,42 +916,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 59],
-        accepted: TokenSet(274),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-        differences: &[],
-    },
-    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[112, 139, 140, 60],
         accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
@@ -970,7 +934,43 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(276),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -988,42 +988,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[139, 140, 61],
-        accepted: TokenSet(276),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-        differences: &[],
-    },
-    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[139, 140, 62],
         accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
@@ -1042,7 +1006,43 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
+                    Cond::Holds(1, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    },
+    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(278),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1060,7 +1060,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 151],
-        accepted: TokenSet(278),
+        accepted: TokenSet(279),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1075,7 +1075,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(225)),
+                    Cond::Holds(1, TokenSet(226)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1093,7 +1093,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 152],
-        accepted: TokenSet(279),
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1117,7 +1117,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 153],
-        accepted: TokenSet(280),
+        accepted: TokenSet(281),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

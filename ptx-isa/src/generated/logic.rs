@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 11] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -70,7 +70,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -121,7 +121,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[173],
-        accepted: TokenSet(192),
+        accepted: TokenSet(193),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -174,7 +174,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[174, 38],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -211,7 +211,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[169, 38],
-        accepted: TokenSet(313),
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -235,7 +235,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[169, 38],
-        accepted: TokenSet(313),
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -259,7 +259,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[173],
-        accepted: TokenSet(192),
+        accepted: TokenSet(193),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -282,7 +282,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

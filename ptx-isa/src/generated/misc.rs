@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 6] = [
@@ -24,7 +24,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -45,7 +48,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
     },
@@ -64,7 +70,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -83,7 +92,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -102,7 +114,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Control(Control::Trap),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -113,7 +128,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 89],
-        accepted: TokenSet(331),
+        accepted: TokenSet(332),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 93] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(428),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(183)),
-                    Cond::Holds(1, TokenSet(429)),
+                    Cond::Holds(0, TokenSet(184)),
+                    Cond::Holds(1, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -62,7 +62,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(431),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -90,7 +90,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(433),
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -125,7 +125,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(435),
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -149,7 +149,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -182,7 +182,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(437),
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -212,7 +212,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(439),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -249,7 +249,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -274,7 +274,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -285,7 +288,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(442),
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -304,7 +307,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(5),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -315,7 +321,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(444),
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -339,7 +345,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(449),
+        accepted: TokenSet(450),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -352,7 +358,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -361,18 +368,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -383,13 +390,13 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -397,7 +404,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -435,7 +442,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(454)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -463,7 +470,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -478,8 +485,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -503,7 +510,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(458),
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -516,7 +523,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -525,18 +533,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -548,8 +556,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -562,13 +570,13 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -576,7 +584,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -614,7 +622,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(454)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -642,7 +650,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -664,8 +672,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -689,7 +697,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(460),
+        accepted: TokenSet(461),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -702,23 +710,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(450)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(451)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -727,16 +736,16 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(453)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(462))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -744,7 +753,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -768,7 +777,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -789,7 +798,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -804,8 +813,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -817,7 +826,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -850,7 +859,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(463),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -863,7 +872,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -872,18 +882,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -895,8 +905,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -909,17 +919,17 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -927,7 +937,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -958,7 +968,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(454)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -993,7 +1003,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1022,8 +1032,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1057,7 +1067,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1070,7 +1080,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1079,18 +1090,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -1102,8 +1113,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1116,17 +1127,17 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1134,7 +1145,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -1165,7 +1176,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(454)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1200,7 +1211,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1229,8 +1240,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1264,7 +1275,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1276,13 +1287,14 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1311,8 +1323,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1361,7 +1373,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1374,7 +1386,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1383,8 +1396,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1405,7 +1418,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(454)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1427,8 +1440,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1450,7 +1463,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1463,7 +1476,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1472,8 +1486,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1485,8 +1499,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1511,7 +1525,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(454)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1540,8 +1554,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1563,7 +1577,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(471),
+        accepted: TokenSet(472),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1576,7 +1590,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -1596,14 +1611,17 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(183)),
-                    Cond::Holds(2, TokenSet(429)),
+                    Cond::Holds(1, TokenSet(184)),
+                    Cond::Holds(2, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::ReadOnly),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -1614,14 +1632,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(474),
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -1635,18 +1654,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1654,8 +1673,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1669,7 +1688,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(476)))),
                 ptxas: false,
             },
             Rule {
@@ -1720,7 +1739,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1735,8 +1754,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1744,7 +1763,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1765,14 +1784,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
@@ -1786,18 +1806,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1805,8 +1825,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1823,8 +1843,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1832,7 +1852,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1884,7 +1904,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1906,8 +1926,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1915,7 +1935,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1936,14 +1956,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(477),
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
@@ -1953,18 +1974,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(450)),
-                    Cond::Holds(3, TokenSet(429)),
+                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(3, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1972,8 +1993,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1987,7 +2008,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -2017,7 +2038,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2032,8 +2053,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2041,7 +2062,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2052,7 +2073,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2083,14 +2104,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(479),
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2104,18 +2126,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2123,8 +2145,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2141,8 +2163,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2150,12 +2172,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2206,7 +2228,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2235,8 +2257,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2244,7 +2266,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2275,14 +2297,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(481),
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2296,18 +2319,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2315,8 +2338,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2333,8 +2356,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2342,12 +2365,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2398,7 +2421,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2427,8 +2450,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2436,7 +2459,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2467,14 +2490,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -2484,8 +2508,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2493,8 +2517,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2528,8 +2552,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2576,27 +2600,29 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(183)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2635,27 +2661,29 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(485),
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(183)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2694,12 +2722,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -2717,7 +2746,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -2728,12 +2766,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[282, 85, 281],
-        accepted: TokenSet(488),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
@@ -2750,7 +2789,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Scope(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -2761,12 +2803,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 283],
-        accepted: TokenSet(489),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .range(0, 16777216, 8),
@@ -2777,7 +2820,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -2788,12 +2834,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 283],
-        accepted: TokenSet(489),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -2804,7 +2851,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -2814,9 +2864,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 49, 85, 285, 286],
-        accepted: TokenSet(492),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 286, 287],
+        accepted: TokenSet(493),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2824,7 +2874,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2850,13 +2901,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -2866,9 +2926,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 285, 286],
-        accepted: TokenSet(495),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 286, 287],
+        accepted: TokenSet(496),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2876,7 +2936,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2894,13 +2955,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(494)),
+                    Cond::Holds(3, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -2910,9 +2974,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 49, 85, 288, 289, 266, 290],
-        accepted: TokenSet(499),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 289, 290, 266, 291],
+        accepted: TokenSet(500),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2923,7 +2987,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2936,22 +3001,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(197)),
+                    Cond::Holds(6, TokenSet(198)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(270))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
+                    Cond::Holds(4, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -2961,14 +3026,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(502)),
+                    Cond::Holds(6, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2982,28 +3047,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -3013,9 +3087,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 288, 289, 266, 290],
-        accepted: TokenSet(508),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 289, 290, 266, 291],
+        accepted: TokenSet(509),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3026,27 +3100,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(197)),
+                    Cond::Holds(5, TokenSet(198)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(270))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
+                    Cond::Holds(3, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -3056,14 +3131,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(502)),
+                    Cond::Holds(5, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3077,28 +3152,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3108,15 +3186,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 286],
-        accepted: TokenSet(509),
+        slots: &[292, 285, 85, 287],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
@@ -3134,7 +3213,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -3144,15 +3232,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 286],
-        accepted: TokenSet(510),
+        slots: &[288, 85, 287],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
@@ -3160,7 +3249,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3170,15 +3262,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 266, 290],
-        accepted: TokenSet(511),
+        slots: &[292, 285, 85, 266, 291],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -3198,7 +3291,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3212,28 +3305,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -3243,15 +3345,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 266, 290],
-        accepted: TokenSet(512),
+        slots: &[288, 85, 266, 291],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2)),
@@ -3263,7 +3366,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3277,28 +3380,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3308,15 +3414,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 49, 85, 285, 286],
-        accepted: TokenSet(513),
+        slots: &[293, 285, 85, 286, 287],
+        accepted: TokenSet(514),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -3343,13 +3450,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -3359,15 +3475,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 49, 85, 293, 266, 294],
-        accepted: TokenSet(515),
+        slots: &[293, 285, 85, 294, 266, 295],
+        accepted: TokenSet(516),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4)),
@@ -3398,28 +3515,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
         differences: &[],
     },
@@ -3429,8 +3555,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[295, 296],
-        accepted: TokenSet(520),
+        slots: &[296, 297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3438,7 +3564,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3448,8 +3577,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 297],
-        accepted: TokenSet(522),
+        slots: &[2, 298],
+        accepted: TokenSet(523),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3463,7 +3592,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3473,8 +3605,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[297],
-        accepted: TokenSet(521),
+        slots: &[298],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3489,7 +3621,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3499,8 +3634,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[298, 299],
-        accepted: TokenSet(525),
+        slots: &[299, 300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3516,7 +3651,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3526,8 +3664,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[300],
-        accepted: TokenSet(526),
+        slots: &[301],
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3536,7 +3674,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3546,8 +3687,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 301],
-        accepted: TokenSet(528),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3558,7 +3699,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3568,11 +3712,14 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302],
-        accepted: TokenSet(529),
+        slots: &[63, 303],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Fixed(128)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3580,7 +3727,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -3590,8 +3740,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 303, 304, 41],
-        accepted: TokenSet(532),
+        slots: &[63, 304, 305, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3623,8 +3773,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[303, 304, 41],
-        accepted: TokenSet(533),
+        slots: &[304, 305, 41],
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3650,7 +3800,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(534),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3673,8 +3823,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3687,14 +3837,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3715,7 +3865,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3732,8 +3882,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3746,14 +3896,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3774,7 +3924,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3791,8 +3941,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3805,14 +3955,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3833,7 +3983,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3850,8 +4000,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3864,14 +4014,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3892,7 +4042,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3909,8 +4059,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3923,14 +4073,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3951,7 +4101,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3968,8 +4118,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 112, 133, 308, 309],
-        accepted: TokenSet(543),
+        slots: &[308, 112, 133, 309, 310],
+        accepted: TokenSet(544),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3989,30 +4139,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4021,8 +4160,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4032,31 +4171,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4065,8 +4204,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4076,19 +4215,30 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
@@ -4096,10 +4246,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
@@ -4107,10 +4257,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4118,10 +4268,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(294)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4218,7 +4368,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(188)),
+                        Cell::Words(TokenSet(189)),
                         Cell::Absent,
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(115)),
@@ -4231,7 +4381,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4263,8 +4413,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 308, 309],
-        accepted: TokenSet(558),
+        slots: &[133, 309, 310],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4282,34 +4432,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4317,35 +4458,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4353,9 +4494,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4375,8 +4525,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 112, 133, 308, 309],
-        accepted: TokenSet(559),
+        slots: &[311, 112, 133, 309, 310],
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4396,7 +4546,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4406,7 +4556,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4416,7 +4566,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4426,7 +4576,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(294)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4476,7 +4626,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4495,7 +4645,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4516,8 +4666,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 59, 65],
-        accepted: TokenSet(561),
+        slots: &[312, 147, 215, 59, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4561,8 +4711,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(562),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4602,8 +4752,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 60, 65],
-        accepted: TokenSet(564),
+        slots: &[313, 147, 215, 60, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4640,8 +4790,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 61, 65],
-        accepted: TokenSet(565),
+        slots: &[312, 147, 215, 61, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4674,8 +4824,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4709,8 +4859,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 62, 65],
-        accepted: TokenSet(567),
+        slots: &[313, 147, 215, 62, 65],
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4741,8 +4891,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 215, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[314, 215, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4775,8 +4925,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 215, 147, 240, 65],
-        accepted: TokenSet(570),
+        slots: &[312, 215, 147, 240, 65],
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4809,8 +4959,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 65],
-        accepted: TokenSet(572),
+        slots: &[315, 316, 147, 317, 65],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4841,8 +4991,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 60],
-        accepted: TokenSet(573),
+        slots: &[315, 316, 147, 317, 60],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4874,8 +5024,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 316, 62],
-        accepted: TokenSet(574),
+        slots: &[315, 316, 147, 317, 62],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4909,8 +5059,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 316],
-        accepted: TokenSet(575),
+        slots: &[315, 147, 60, 317],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4942,8 +5092,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 317, 65],
-        accepted: TokenSet(577),
+        slots: &[313, 147, 316, 318, 65],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4976,8 +5126,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 318, 65],
-        accepted: TokenSet(579),
+        slots: &[315, 316, 147, 319, 65],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5008,8 +5158,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 318, 319],
-        accepted: TokenSet(580),
+        slots: &[315, 316, 147, 319, 320],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5043,8 +5193,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 318],
-        accepted: TokenSet(581),
+        slots: &[315, 147, 60, 319],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5076,8 +5226,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 320, 65],
-        accepted: TokenSet(583),
+        slots: &[313, 147, 316, 321, 65],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5110,8 +5260,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 321, 65],
-        accepted: TokenSet(585),
+        slots: &[315, 316, 147, 322, 65],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5142,8 +5292,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 321, 319],
-        accepted: TokenSet(586),
+        slots: &[315, 316, 147, 322, 320],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5177,8 +5327,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 321],
-        accepted: TokenSet(587),
+        slots: &[315, 147, 60, 322],
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5210,8 +5360,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 322, 65],
-        accepted: TokenSet(589),
+        slots: &[313, 147, 316, 323, 65],
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5244,8 +5394,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 65],
-        accepted: TokenSet(592),
+        slots: &[324, 215, 325, 65],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5276,8 +5426,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 62],
-        accepted: TokenSet(593),
+        slots: &[324, 215, 325, 62],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5309,8 +5459,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 62, 324],
-        accepted: TokenSet(594),
+        slots: &[315, 62, 325],
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5342,8 +5492,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 147, 215, 325, 62, 326],
-        accepted: TokenSet(597),
+        slots: &[315, 147, 215, 326, 62, 327],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5382,8 +5532,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 65],
-        accepted: TokenSet(599),
+        slots: &[315, 316, 147, 326, 328, 65],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5421,8 +5571,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 62],
-        accepted: TokenSet(600),
+        slots: &[315, 316, 147, 326, 328, 62],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5461,8 +5611,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 215, 147, 325, 62, 327],
-        accepted: TokenSet(600),
+        slots: &[315, 215, 147, 326, 62, 328],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5501,8 +5651,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 328, 329],
-        accepted: TokenSet(602),
+        slots: &[149, 329, 330],
+        accepted: TokenSet(603),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5530,8 +5680,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 330, 329, 331],
-        accepted: TokenSet(604),
+        slots: &[149, 331, 330, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5554,7 +5704,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(605)),
+                    Cond::Holds(1, TokenSet(606)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5571,8 +5721,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5596,8 +5746,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5622,8 +5772,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5646,8 +5796,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

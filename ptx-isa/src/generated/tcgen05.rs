@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 37] = [
@@ -15,13 +15,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 283, 38],
-        accepted: TokenSet(630),
+        slots: &[347, 46, 47, 283, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Fixed(4)),
             Operand::new("nCols", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
@@ -56,8 +57,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 38],
-        accepted: TokenSet(631),
+        slots: &[347, 46, 47, 38],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -97,8 +98,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47],
-        accepted: TokenSet(632),
+        slots: &[347, 46, 47],
+        accepted: TokenSet(633),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -131,8 +132,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 349, 38],
-        accepted: TokenSet(636),
+        slots: &[46, 47, 348, 349, 350, 38],
+        accepted: TokenSet(637),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -143,7 +144,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -160,107 +162,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -285,8 +287,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 349, 38],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 351, 349, 350, 38],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -297,7 +299,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -315,42 +318,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -375,8 +378,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 352, 349, 353, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -391,7 +394,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -405,37 +409,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -460,8 +464,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 354, 349, 353, 141, 139, 65],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -476,7 +480,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -491,37 +496,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -546,8 +551,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 78],
-        accepted: TokenSet(650),
+        slots: &[46, 47, 352, 349, 353, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -562,7 +567,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -576,37 +582,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -631,8 +637,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 78],
-        accepted: TokenSet(651),
+        slots: &[46, 47, 354, 349, 353, 78],
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -647,7 +653,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -662,37 +669,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -717,13 +724,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 354, 38],
-        accepted: TokenSet(653),
+        slots: &[46, 47, 348, 349, 355, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
@@ -745,107 +753,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -870,13 +878,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 354, 38],
-        accepted: TokenSet(654),
+        slots: &[46, 47, 351, 349, 355, 38],
+        accepted: TokenSet(655),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
@@ -899,42 +908,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -993,13 +1002,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[346, 355, 356, 357, 358],
-        accepted: TokenSet(657),
-        ignored: TokenSet(395),
+        slots: &[347, 356, 357, 358, 359],
+        accepted: TokenSet(658),
+        ignored: TokenSet(396),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1015,20 +1025,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(658)),
-                    Cond::Holds(2, TokenSet(659)),
+                    Cond::Holds(1, TokenSet(659)),
+                    Cond::Holds(2, TokenSet(660)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(660)),
-                    Cond::Holds(2, TokenSet(661)),
+                    Cond::Holds(1, TokenSet(661)),
+                    Cond::Holds(2, TokenSet(662)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(663))),
                 ptxas: false,
             },
             Rule {
@@ -1052,6 +1062,14 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::OneThread,
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -1062,12 +1080,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[346, 359],
-        accepted: TokenSet(664),
+        slots: &[347, 360],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
-            .mark(Marks::LAX)],
+            .mark(Marks::LAX)
+            .access(Access::Update)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1095,8 +1114,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 361],
-        accepted: TokenSet(667),
+        slots: &[347, 361, 362],
+        accepted: TokenSet(668),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1115,8 +1134,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1130,7 +1149,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1173,6 +1192,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[
@@ -1185,8 +1208,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 362, 361],
-        accepted: TokenSet(671),
+        slots: &[347, 361, 363, 362],
+        accepted: TokenSet(672),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1206,8 +1229,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1219,13 +1242,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1267,6 +1290,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -1280,8 +1307,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(675),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1309,27 +1336,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1348,7 +1375,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1356,9 +1383,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1366,7 +1393,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1385,6 +1412,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -1398,8 +1429,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(675),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1428,27 +1459,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1467,7 +1498,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1475,9 +1506,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1485,7 +1516,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1504,6 +1535,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -1517,8 +1552,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 361],
-        accepted: TokenSet(679),
+        slots: &[347, 366, 362],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1537,8 +1572,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1584,6 +1619,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -1597,8 +1636,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 362, 361],
-        accepted: TokenSet(680),
+        slots: &[347, 366, 363, 362],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1618,8 +1657,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1631,7 +1670,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -1670,6 +1709,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[
@@ -1682,8 +1725,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 361],
-        accepted: TokenSet(682),
+        slots: &[367, 347, 361, 362],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1705,8 +1748,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1720,7 +1763,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1762,6 +1805,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -1775,8 +1822,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 362, 361],
-        accepted: TokenSet(683),
+        slots: &[367, 347, 361, 363, 362],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1799,8 +1846,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1812,13 +1859,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1861,6 +1908,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[
@@ -1873,264 +1924,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(684),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[],
-        differences: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
-        complete: true,
-        ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(684),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .mark(Marks::UNIFIED)
-                .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[],
-        differences: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
-        complete: true,
-        ptxas: false,
-        slots: &[366, 346, 365, 361],
+        slots: &[367, 347, 364, 206, 365, 362],
         accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
@@ -2149,12 +1943,277 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("idesc", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(365)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(356)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[],
+        differences: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
+        complete: true,
+        ptxas: false,
+        slots: &[367, 347, 364, 206, 365, 362],
+        accepted: TokenSet(685),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .access(Access::Read),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(365)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(356)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[],
+        differences: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
+        complete: true,
+        ptxas: false,
+        slots: &[367, 347, 366, 362],
+        accepted: TokenSet(686),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2207,6 +2266,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2220,8 +2283,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 365, 362, 361],
-        accepted: TokenSet(686),
+        slots: &[367, 347, 366, 363, 362],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2244,8 +2307,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2257,7 +2320,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -2303,6 +2366,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[
@@ -2315,8 +2382,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2361,6 +2428,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2372,8 +2443,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2419,6 +2490,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2430,8 +2505,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(689),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2485,6 +2560,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2496,8 +2575,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(689),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2553,6 +2632,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -2563,8 +2646,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2612,6 +2695,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2623,8 +2710,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2674,6 +2761,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -2684,8 +2775,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(691),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2743,6 +2834,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -2753,8 +2848,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(691),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2812,6 +2907,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2879,15 +2978,16 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[346, 370, 183, 10, 41],
-        accepted: TokenSet(693),
+        slots: &[347, 371, 183, 10, 41],
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -2904,10 +3004,16 @@ pub(crate) static FORMS: [Form; 37] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
         differences: &[],
     },

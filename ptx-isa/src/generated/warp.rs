@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 13] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[386, 91],
-        accepted: TokenSet(737),
+        slots: &[387, 91],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -35,7 +35,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -45,8 +48,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[387, 38],
-        accepted: TokenSet(739),
+        slots: &[388, 38],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -69,7 +72,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -79,8 +85,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 386, 91],
-        accepted: TokenSet(740),
+        slots: &[46, 387, 91],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -95,7 +101,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -105,8 +114,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 387, 38],
-        accepted: TokenSet(741),
+        slots: &[46, 388, 38],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -121,7 +130,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -131,8 +143,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 38],
-        accepted: TokenSet(743),
+        slots: &[389, 46, 38],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -147,7 +159,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -157,8 +172,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 41],
-        accepted: TokenSet(744),
+        slots: &[389, 46, 41],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -173,7 +188,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -183,37 +201,7 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 38],
-        accepted: TokenSet(746),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-        differences: &[],
-    },
-    // match .all.sync.b64 d{|p}, a, membermask
-    Form {
-        section: "9.7.13.10",
-        syntax: ".all.sync.b64 d{|p}, a, membermask",
-        complete: true,
-        ptxas: false,
-        slots: &[389, 46, 41],
+        slots: &[390, 46, 38],
         accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
@@ -233,7 +221,43 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // match .all.sync.b64 d{|p}, a, membermask
+    Form {
+        section: "9.7.13.10",
+        syntax: ".all.sync.b64 d{|p}, a, membermask",
+        complete: true,
+        ptxas: false,
+        slots: &[390, 46, 41],
+        accepted: TokenSet(748),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
+            Operand::new("p", 0, Within::Pair, Role::Def)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -252,7 +276,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -263,7 +290,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(748),
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -276,7 +303,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -287,7 +317,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(749),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -300,7 +330,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -311,7 +344,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(750),
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -330,7 +363,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },
@@ -356,7 +392,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
         differences: &[],
     },

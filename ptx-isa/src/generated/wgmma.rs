@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -57,6 +57,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -68,8 +72,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -111,6 +115,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -121,8 +129,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -164,6 +172,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -174,8 +186,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -217,6 +229,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -227,8 +243,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -267,6 +283,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -278,8 +298,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -319,6 +339,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -330,8 +354,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -370,6 +394,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -381,8 +409,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -423,6 +451,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -433,8 +465,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(760),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -462,8 +494,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -483,6 +515,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -494,8 +530,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(760),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -524,8 +560,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -545,6 +581,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -556,8 +596,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(762),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -594,6 +634,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -605,8 +649,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(762),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -645,6 +689,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -655,8 +703,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(763),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -704,6 +752,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -715,8 +767,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(763),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -765,6 +817,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -775,8 +831,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -825,6 +881,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -835,8 +895,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -885,6 +945,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -895,8 +959,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(765),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -942,6 +1006,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -953,8 +1021,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(765),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1002,6 +1070,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -1012,8 +1084,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(767),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1060,6 +1132,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -1070,8 +1146,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(767),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1119,6 +1195,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -1129,8 +1209,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(769),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1165,8 +1245,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1187,6 +1267,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
         differences: &[],
@@ -1197,8 +1281,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(769),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1234,8 +1318,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1255,6 +1339,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],

@@ -41,7 +41,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
-const IMPORTS: &str = "#[allow(unused_imports, reason = \"not every family uses everything\")]\nuse crate::{\nAccess, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks, Modifier, Operand, OperandTest,\nProxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step, Table, TokenSet, TypeExpr, Within, Word,\n};\n\n";
+const IMPORTS: &str = "#[allow(unused_imports, reason = \"not every family uses everything\")]\nuse crate::{\nAccess, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks, Modifier, Operand, OperandTest,\nProxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Step, Table, TokenSet, TypeExpr, Within, Word,\n};\n\n";
 
 pub(crate) fn emit(
     v: &Vocabulary,

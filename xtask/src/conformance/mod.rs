@@ -8,6 +8,7 @@ mod fill;
 mod generate;
 mod judge;
 mod label;
+mod modules;
 mod near;
 mod operand;
 mod preamble;
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     /// Write every difference to a file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Whole modules in place of single instructions; with --list, print those that are judged otherwise
+    #[arg(long)]
+    modules: bool,
     /// Only print the cases
     #[arg(long)]
     list: bool,
@@ -55,6 +59,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.modules {
+        if args.judge
+            && let Some(assemblers) = Assemblers::find_or_say(true, "VERDICTS")?
+        {
+            modules::judge(&assemblers, args.jobs)?;
+        }
+        return modules::replay(args.list);
+    }
     if args.list {
         let (cases, _) = generate::generate(SEED);
         cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
