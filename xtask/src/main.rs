@@ -14,7 +14,8 @@ mod corpus;
 mod docs;
 #[cfg(feature = "libraries")]
 mod mutations;
-#[cfg(all(test, feature = "libraries"))]
+#[cfg(test)]
+#[cfg(feature = "libraries")]
 mod names;
 #[cfg(feature = "libraries")]
 mod ptxas;

@@ -117,8 +117,11 @@ fn the_libraries_name_no_instruction() {
             fs::read_to_string(&path).unwrap().parse().unwrap(),
             &mut found,
         );
-        let found = found.into_iter();
-        offences.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+        offences.extend(
+            found
+                .into_iter()
+                .map(|(line, text)| format!("{name}:{line}: {text}")),
+        );
     }
     assert!(
         offences.is_empty(),
