@@ -683,6 +683,15 @@ fn instructions_are_found() {
 }
 
 #[test]
+fn a_broken_rule_is_named() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.const .u32 c;\n.entry k() {\n.reg .u32 %a;\n\
+        ld.volatile.const.u32 %a, [c];\nret; }\n";
+    let run = with_input(&["check", "--format", "short", "-"], text.as_bytes());
+    let said = "does not go together: not allowed: .ss is one of .const";
+    assert!(run.out.contains(said), "{}", run.out);
+}
+
+#[test]
 fn kinds_of_warnings() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %a;\nadd.sat.sat.s32 %a, %a, 1;\nL:\nret; }\n";
     let check = |args: &[&str]| {

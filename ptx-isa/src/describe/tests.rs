@@ -21,10 +21,9 @@ fn lines(form: &Form) -> Vec<String> {
     all.extend(form.effects().iter().map(|e| effect(form, e).to_string()));
     for table in form.tables() {
         let text = super::table(form, table, None).to_string();
-        all.extend(
-            text.lines()
-                .map(|l| l.split("  ").map(str::trim).collect::<Vec<_>>().join(" ")),
-        );
+        // Columns are as wide as they have to be.
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        all.extend(text.lines().map(words));
     }
     all
 }
