@@ -11,7 +11,12 @@ mod conformance;
 #[cfg(feature = "libraries")]
 mod corpus;
 #[cfg(feature = "libraries")]
+mod docs;
+#[cfg(feature = "libraries")]
 mod mutations;
+#[cfg(test)]
+#[cfg(feature = "libraries")]
+mod names;
 #[cfg(feature = "libraries")]
 mod ptxas;
 

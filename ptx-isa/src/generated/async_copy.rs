@@ -59,6 +59,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     Form {
@@ -110,6 +111,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -166,6 +168,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -222,6 +225,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.commit_group
     Form {
@@ -243,6 +247,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_group N
     Form {
@@ -264,6 +269,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_all
     Form {
@@ -291,6 +297,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     Form {
@@ -346,6 +353,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
     Form {
@@ -405,6 +413,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
     Form {
@@ -450,6 +459,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     Form {
@@ -506,6 +516,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     Form {
@@ -567,6 +578,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
     Form {
@@ -645,6 +657,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -721,6 +734,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -772,6 +786,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch .L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     Form {
@@ -808,6 +823,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
     Form {
@@ -912,6 +928,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
     Form {
@@ -1023,6 +1040,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -1100,6 +1118,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk.tensor .dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -1169,6 +1188,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch.tensor .dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
     Form {
@@ -1260,6 +1280,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.commit_group
     Form {
@@ -1281,6 +1302,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.wait_group {.read} N
     Form {
@@ -1302,6 +1324,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field1{.ss}.b1024.type [addr], new_val
     Form {
@@ -1347,6 +1370,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field2{.ss}.b1024.type [addr], ord, new_val
     Form {
@@ -1396,6 +1420,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
     Form {
@@ -1443,6 +1468,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
     Form {
@@ -1476,7 +1502,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
-        notes: &["the assembler does not check where the variable lies"],
+        notes: &[],
+        differences: &["the assembler does not check where the variable lies"],
     },
     // tensormap.cp_fenceproxy .global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     Form {
@@ -1528,5 +1555,6 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

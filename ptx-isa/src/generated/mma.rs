@@ -95,6 +95,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c
     Form {
@@ -174,6 +175,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -244,6 +246,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -326,7 +329,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
+        notes: &[],
+        differences: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
     },
     // mma .sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -447,6 +451,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -516,6 +521,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
     Form {
@@ -574,7 +580,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["the rounding is in the manual's examples and not in its syntax"],
+        notes: &[],
+        differences: &["the rounding is in the manual's examples and not in its syntax"],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -633,6 +640,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -691,6 +699,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c
     Form {
@@ -764,6 +773,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.shape.num{.trans}{.ss}.type r, [p]
     Form {
@@ -859,6 +869,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -922,6 +933,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -977,6 +989,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
@@ -1079,6 +1092,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // movmatrix .sync.aligned.shape.trans.type d, a
     Form {
@@ -1107,7 +1121,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["predicate registers: accepted by the assembler"],
+        notes: &[],
+        differences: &["predicate registers: accepted by the assembler"],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1172,6 +1187,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1236,6 +1252,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1291,6 +1308,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1346,6 +1364,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1401,6 +1420,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1456,6 +1476,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f
     Form {
@@ -1511,6 +1532,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f
     Form {
@@ -1586,6 +1608,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1657,6 +1680,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1747,6 +1771,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1821,6 +1846,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1885,6 +1911,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1949,5 +1976,6 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -50,7 +50,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -77,7 +78,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -111,7 +113,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -134,7 +137,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -166,7 +170,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -195,7 +200,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -234,6 +240,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shfl .mode.b32 d{|p}, a, b, c
     Form {
@@ -272,6 +279,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Converge(Group::Active),
         }],
         notes: &[],
+        differences: &[],
     },
     // shfl .sync.mode.b32 d{|p}, a, b, c, membermask
     Form {
@@ -304,6 +312,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Lanes(5),
         }],
         notes: &[],
+        differences: &[],
     },
     // prmt .b32{.mode} d, a, b, c
     Form {
@@ -327,6 +336,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ld {.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -488,7 +498,8 @@ pub(crate) static FORMS: [Form; 93] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -674,7 +685,8 @@ pub(crate) static FORMS: [Form; 93] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -835,7 +847,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1042,7 +1055,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1249,7 +1263,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1346,7 +1361,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(2)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1438,6 +1454,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ld .global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -1551,6 +1568,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldu {.ss}{.vec}.type d, [a]
     Form {
@@ -1605,6 +1623,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1756,6 +1775,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1927,6 +1947,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st .volatile{.ss}{.vec}.type [a], b
     Form {
@@ -2074,6 +2095,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2266,6 +2288,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2458,6 +2481,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .mmio.relaxed.sys{.global}{.vec}.type [a], b
     Form {
@@ -2567,6 +2591,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st.async {.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2627,6 +2652,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2687,6 +2713,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async {.mmio}.sem.scope{.ss}.type [a], b
     Form {
@@ -2730,6 +2757,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st.async {.scope}{.ss}.type [a], b
     Form {
@@ -2766,6 +2794,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Scope(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2796,6 +2825,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2826,6 +2856,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op.type d, [a]
     Form {
@@ -2887,6 +2918,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op.type d, [a]
     Form {
@@ -2934,6 +2966,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -3046,6 +3079,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -3144,6 +3178,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}.type [a], b
     Form {
@@ -3189,6 +3224,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}.type [a], b
     Form {
@@ -3218,6 +3254,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
     Form {
@@ -3300,6 +3337,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
     Form {
@@ -3368,6 +3406,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
     Form {
@@ -3428,6 +3467,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
     Form {
@@ -3507,6 +3547,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.space}.level [a]
     Form {
@@ -3528,6 +3569,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch .global.level::eviction_priority [a]
     Form {
@@ -3555,6 +3597,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch .level::eviction_priority [a]
     Form {
@@ -3583,6 +3626,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.tensormap_space}.tensormap [a]
     Form {
@@ -3612,6 +3656,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetchu .L1 [a]
     Form {
@@ -3634,6 +3679,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // applypriority {.global}.level::eviction_priority [a], size
     Form {
@@ -3658,6 +3704,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // discard {.global}.level [a], size
     Form {
@@ -3685,6 +3732,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.range {.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     Form {
@@ -3717,6 +3765,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.fractional .level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
     Form {
@@ -3742,6 +3791,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.cvt .L2.b64 cache-policy, access-property
     Form {
@@ -3765,6 +3815,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3823,6 +3874,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3881,6 +3933,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, a
     Form {
@@ -3939,6 +3992,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, var
     Form {
@@ -3997,6 +4051,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta.to .space.size p, a
     Form {
@@ -4055,6 +4110,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt {.irnd}{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4349,6 +4405,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4460,6 +4517,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4600,6 +4658,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4644,6 +4703,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4684,6 +4744,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4721,6 +4782,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4754,6 +4816,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
@@ -4788,6 +4851,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     Form {
@@ -4819,6 +4883,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4852,6 +4917,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4885,6 +4951,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4916,6 +4983,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4948,6 +5016,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -4982,6 +5051,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -5014,6 +5084,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5047,6 +5118,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -5078,6 +5150,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -5112,6 +5185,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -5144,6 +5218,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5177,6 +5252,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -5208,6 +5284,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -5242,6 +5319,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -5274,6 +5352,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5307,6 +5386,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5338,6 +5418,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5370,6 +5451,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5402,6 +5484,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5441,6 +5524,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5479,6 +5563,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5518,6 +5603,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5557,6 +5643,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {
@@ -5585,6 +5672,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType.cType d, a, b, c
     Form {
@@ -5625,6 +5713,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mapa {.space}.type d, a, b
     Form {
@@ -5646,7 +5735,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5671,7 +5761,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5694,7 +5785,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5718,7 +5810,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },

@@ -49,6 +49,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.dealloc .cta_group.sync.aligned.b32 taddr, nCols
     Form {
@@ -89,6 +90,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.relinquish_alloc_permit .cta_group.sync.aligned
     Form {
@@ -122,6 +124,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     Form {
@@ -276,6 +279,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     Form {
@@ -366,6 +370,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     Form {
@@ -451,6 +456,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     Form {
@@ -537,6 +543,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     Form {
@@ -622,6 +629,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     Form {
@@ -708,6 +716,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     Form {
@@ -861,6 +870,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     Form {
@@ -950,6 +960,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.wait::ld .sync.aligned
     Form {
@@ -983,6 +994,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.cp .cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
     Form {
@@ -1060,6 +1072,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.shift .cta_group.down [taddr]
     Form {
@@ -1093,6 +1106,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma .cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     Form {
@@ -1183,7 +1197,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1281,7 +1296,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1402,7 +1418,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1524,7 +1541,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1607,7 +1625,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1695,7 +1714,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1791,7 +1811,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1892,7 +1913,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2023,7 +2045,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2155,7 +2178,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2248,7 +2272,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2346,7 +2371,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2409,6 +2435,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2470,6 +2497,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2539,6 +2567,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2609,6 +2638,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2672,6 +2702,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2736,6 +2767,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2808,6 +2840,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2881,6 +2914,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::before_thread_sync
     Form {
@@ -2908,6 +2942,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::after_thread_sync
     Form {
@@ -2935,6 +2970,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.commit .cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
     Form {
@@ -2979,5 +3015,6 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

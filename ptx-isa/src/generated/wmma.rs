@@ -104,7 +104,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -155,7 +156,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -206,7 +208,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -257,7 +260,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -308,7 +312,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -408,6 +413,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     Form {
@@ -457,6 +463,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     Form {
@@ -506,6 +513,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}
     Form {
@@ -555,6 +563,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
     Form {
@@ -604,6 +613,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
     Form {
@@ -715,6 +725,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
     Form {
@@ -815,6 +826,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.mma .sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
     Form {
@@ -881,7 +893,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -956,7 +969,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1017,7 +1031,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1058,7 +1073,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1097,7 +1113,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1152,7 +1169,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1204,7 +1222,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
