@@ -1,6 +1,7 @@
-//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`.
+//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`, and pages into an index.
 
 mod condition;
+mod diagnostics;
 mod emit_forms;
 mod emit_vocabulary;
 mod naming;
@@ -32,7 +33,7 @@ use vocabulary::Vocabulary;
 /// Arguments of `cargo xtask codegen`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when a generated file is not what the .isa files say
+    /// Write nothing; fail when a generated file is not what the .isa files and pages say
     #[arg(long)]
     check: bool,
 }
@@ -89,6 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let counts = emit_forms::emit(&vocabulary, &families, &opcodes, &mut output)?;
     output.add_index();
     output.finish(&root.join("ptx-isa/src/generated"), root, args.check)?;
+    diagnostics::emit(root, args.check)?;
     println!(
         "{} opcodes, {} instructions, {} blocks ({} with legality), {} forms ({} with legality)",
         opcodes.len(),
