@@ -42,3 +42,13 @@ fn reformat() {
         "{text}"
     );
 }
+
+#[test]
+fn pressure() {
+    let text = run(env!("CARGO_BIN_EXE_pressure"), FILE);
+    assert!(
+        text.contains("  .global: read by ")
+            && text.contains(" registers of 32 bits alive in line "),
+        "{text}"
+    );
+}

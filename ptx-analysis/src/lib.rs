@@ -1,3 +1,20 @@
 //! What the instructions of a function do together: control flow, dominance, dataflow.
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod calls;
+pub mod cfg;
+pub mod dataflow;
+pub mod fold;
+pub mod function;
+pub mod graph;
+pub mod liveness;
+pub mod natural;
+pub mod pressure;
+pub mod reaching;
+pub mod summary;
+pub mod variables;

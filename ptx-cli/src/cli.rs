@@ -3,7 +3,10 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, explain, fmt, parse, requires, retarget, roundtrip, stats, tokens};
+use crate::commands::{
+    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
+    stats, tokens,
+};
 use crate::output::Status;
 
 const EXAMPLES: &str = "\
@@ -34,6 +37,10 @@ enum Command {
     Parse(parse::Args),
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
+    Analyze(analyze::Args),
+    Cfg(cfg::Args),
+    Callgraph(callgraph::Args),
+    Grep(grep::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -48,6 +55,10 @@ pub(crate) fn run() -> Result<Status> {
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Cfg(args) => cfg::run(&args),
+        Command::Callgraph(args) => callgraph::run(&args),
+        Command::Grep(args) => grep::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

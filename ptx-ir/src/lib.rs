@@ -17,6 +17,7 @@ pub mod constant;
 mod decl;
 mod diagnostic;
 mod entity;
+pub mod facts;
 mod function;
 mod intern;
 pub mod lex;

@@ -22,6 +22,8 @@ pub struct Binding<'a> {
     pub(crate) misshapen: u32,
     /// Which of the written operands each is, or is a part of, counted from one.
     written: [u8; MAX_OPERANDS],
+    /// Which part of that operand it is.
+    part: [u8; MAX_OPERANDS],
 }
 
 impl<'a> Binding<'a> {
@@ -29,6 +31,7 @@ impl<'a> Binding<'a> {
         bound: [None; MAX_OPERANDS],
         misshapen: 0,
         written: [0; MAX_OPERANDS],
+        part: [0; MAX_OPERANDS],
     };
 
     /// What is written for an operand; the base of an address without its brackets.
@@ -39,6 +42,17 @@ impl<'a> Binding<'a> {
     /// Which of the written operands it is, or is a part of, counted from zero.
     pub fn written(&self, operand: usize) -> Option<usize> {
         usize::from(*self.written.get(operand)?).checked_sub(1)
+    }
+
+    /// Which part of that written operand it is, counted from zero: of a vector, of what stands in brackets, of a pair.
+    pub fn part(&self, operand: usize) -> usize {
+        self.part.get(operand).map_or(0, |&part| part.into())
+    }
+
+    fn set_part(&mut self, operand: usize, part: usize) {
+        if let Some(entry) = self.part.get_mut(operand) {
+            *entry = part.min(u8::MAX.into()) as u8;
+        }
     }
 
     pub(crate) fn bound(&self, operand: usize) -> Option<Bound<'a>> {
@@ -79,6 +93,7 @@ impl<'a> Binding<'a> {
                     {
                         self.set(first, a, outer);
                         self.set(first + 1, b, outer);
+                        self.set_part(first + 1, 1);
                     }
                     (Shape::Pair(_), _) => self.refuse(first),
                     (_, Some(pair)) if !pair.optional => self.refuse(first),
@@ -101,7 +116,7 @@ impl<'a> Binding<'a> {
             return;
         }
         let mut spare = inside.len() - required;
-        let mut parts = inside.iter();
+        let mut parts = inside.iter().enumerate();
         for (i, operand) in operands.iter().enumerate() {
             if operand.optional {
                 if spare == 0 {
@@ -109,8 +124,9 @@ impl<'a> Binding<'a> {
                 }
                 spare -= 1;
             }
-            if let Some(part) = parts.next() {
+            if let Some((nth, part)) = parts.next() {
                 self.set(first + i, part, outer);
+                self.set_part(first + i, nth);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What an instruction does that its operands do not show.
 
-use crate::{Cond, Modifier};
+use crate::{Access, Cond, Modifier};
 
 /// A word, fixed or in a slot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -52,6 +52,8 @@ pub enum Control {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Group {
+    /// The threads of a warp that happen to be there: which they are is part of the result.
+    Active,
     /// All threads of a warp.
     Warp,
     /// All threads of four warps.
@@ -108,6 +110,8 @@ pub enum EffectKind {
     Lanes(u8),
     /// An asynchronous operation.
     Async(Completion, Step),
+    /// Memory of the space is reached, which no operand addresses: through a tensor map or a descriptor.
+    Memory(Access, Modifier),
     /// The carry flag is read.
     CarryRead,
     /// The carry flag is written.
@@ -118,6 +122,8 @@ pub enum EffectKind {
     Fence,
     /// It waits for other threads.
     Barrier,
+    /// All active threads of a warp go the same way.
+    Uniform,
     /// One thread acts for all.
     OneThread,
     /// It must stay although it has no result.

@@ -167,7 +167,7 @@ impl<'a> Judge<'a, '_> {
     }
 
     /// How many elements the vector must have; `None` where none is wanted. The flag: a scalar will do as well.
-    fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
+    pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
         let braced = operand.marks.contains(Marks::BRACED);
         // One register is enough for a vector that is only read, where its length does not matter.
         let longer = operand.marks.contains(Marks::LONGER) && operand.role == Role::Use;

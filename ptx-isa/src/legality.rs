@@ -66,6 +66,35 @@ impl<'a> Selection<'a> {
             .map(move |i| fixed + i)
     }
 
+    /// How many bits an operand of the form holds with all its elements, as its type and its vector length say.
+    pub fn width(&self, operand: usize) -> Option<u32> {
+        let of = self.form.operands().get(operand)?;
+        let bits = Expected::of(of.ty, &self.assignment, self.form).bits()?;
+        let (elements, _) = self.judge().wanted_length(operand, of).unwrap_or((1, true));
+        Some(u32::from(bits) * u32::from(elements))
+    }
+
+    /// What the word of an effect stands for: of a slot what fills it, else its default.
+    pub fn word(&self, word: crate::Word) -> Option<crate::Modifier> {
+        match word {
+            crate::Word::Fixed(modifier) => Some(modifier),
+            crate::Word::Slot(slot) => {
+                let slot = usize::from(slot);
+                let written = self.assignment.word(slot);
+                written.or_else(|| self.form.slot(slot)?.default())
+            }
+        }
+    }
+
+    /// What the instruction does beyond its operands.
+    pub fn effects(&self) -> impl Iterator<Item = crate::EffectKind> {
+        let judge = self.judge();
+        let effects = self.form.effects().iter();
+        effects
+            .filter(move |e| e.when.holds(&judge))
+            .map(|e| e.kind)
+    }
+
     fn judge(&self) -> Judge<'a, '_> {
         Judge {
             form: self.form,

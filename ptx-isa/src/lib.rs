@@ -61,7 +61,7 @@ pub use instruction::{Instruction, find_instruction};
 pub use lanes::LaneSelector;
 pub use legality::{Mismatch, Selection};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
-pub use operand::{Access, ImmRange, Length, Marks, Operand, Role, Spaces, TypeExpr, Within};
+pub use operand::{Access, ImmRange, Length, Marks, Operand, Role, Size, Spaces, TypeExpr, Within};
 pub use problem::{OperandProblem, Problem, Problems};
 pub use scalar::{RegisterClass, TypeKind};
 pub use target::{Arch, TargetSet};

@@ -107,6 +107,8 @@ pub enum Access {
     Write,
     /// It is read and written.
     Update,
+    /// It is read and written, indivisibly.
+    Atomic,
 }
 
 /// The state spaces an address may lie in.
@@ -119,6 +121,20 @@ pub enum Spaces {
     Slot(u8),
     /// One of these; the flag allows generic addresses too.
     Words(&'static [Modifier], bool),
+}
+
+/// How many bytes of memory are reached at an address.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Size {
+    /// It is not said, or depends on more than the instruction.
+    Unknown,
+    /// So many.
+    Fixed(u16),
+    /// As many as the operand of this index holds with all its elements.
+    Like(u8),
+    /// The value of the operand of this index.
+    Value(u8),
 }
 
 macro_rules! marks {
@@ -257,6 +273,8 @@ pub struct Operand {
     pub spaces: Spaces,
     /// Bytes its address must be a multiple of; 0 when that is not said.
     pub align: u16,
+    /// How many bytes are reached.
+    pub size: Size,
     /// Exactly when an optional operand is there.
     pub iff: Option<Cond>,
 }
@@ -276,6 +294,7 @@ impl Operand {
             access: Access::None,
             spaces: Spaces::Any,
             align: 0,
+            size: Size::Unknown,
             iff: None,
         }
     }
@@ -317,6 +336,11 @@ impl Operand {
 
     pub(crate) const fn align(mut self, align: u16) -> Self {
         self.align = align;
+        self
+    }
+
+    pub(crate) const fn size(mut self, size: Size) -> Self {
+        self.size = size;
         self
     }
 

@@ -1,8 +1,12 @@
 //! One module a command.
 
+pub(crate) mod analyze;
+pub(crate) mod callgraph;
+pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod grep;
 pub(crate) mod parse;
 pub(crate) mod requires;
 pub(crate) mod retarget;

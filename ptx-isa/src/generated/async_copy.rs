@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 28] = [
@@ -21,10 +21,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -70,10 +72,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("src-size", 3, Within::Whole, Role::Use)
                 .optional()
@@ -119,10 +123,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -173,10 +179,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
+                .spaces(Spaces::Words(&[Modifier::SharedCta], false))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Value(2)),
             Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
             Operand::new("ignore-src", 3, Within::Whole, Role::Use)
                 .optional()
@@ -272,10 +280,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
@@ -290,18 +304,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -324,8 +341,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -342,18 +359,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -380,8 +400,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -398,18 +418,21 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -422,8 +445,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -440,10 +463,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -476,8 +501,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
             },
         ],
         notes: &[],
@@ -494,10 +519,12 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -509,9 +536,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 15, 1),
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("cache-policy", 6, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -534,8 +562,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
             },
         ],
         notes: &[],
@@ -551,19 +579,22 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -595,7 +626,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
@@ -609,11 +657,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -652,7 +702,24 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
@@ -666,11 +733,13 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Write)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -684,7 +753,24 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+            Effect {
+                when: Cond::Holds(2, TokenSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.prefetch .L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
@@ -697,9 +783,7 @@ pub(crate) static FORMS: [Form; 28] = [
         accepted: TokenSet(43),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967280, 16),
@@ -713,7 +797,16 @@ pub(crate) static FORMS: [Form; 28] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
@@ -734,7 +827,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -749,9 +843,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -809,7 +904,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -836,7 +931,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -851,9 +947,10 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -918,7 +1015,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
                 when: Cond::Holds(4, TokenSet(11)),
@@ -940,7 +1037,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -994,7 +1092,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Memory(Access::Write, Modifier::Global),
             },
             Effect {
                 when: Cond::Always,
@@ -1016,7 +1114,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1054,7 +1153,19 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::OneThread,
+                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Atomic, Modifier::Global),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -1072,7 +1183,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
-                .spaces(Spaces::Words(&[Modifier::Global], false)),
+                .spaces(Spaces::Words(&[Modifier::Global], false))
+                .size(Size::Fixed(128)),
             Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -1137,7 +1249,16 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // cp.async.bulk.commit_group
@@ -1194,7 +1315,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -1219,7 +1342,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // tensormap.replace .mode.field2{.ss}.b1024.type [addr], ord, new_val
@@ -1234,7 +1360,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("ord", 1, Within::Whole, Role::Imm).range(0, 4, 1),
             Operand::new("new_val", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -1263,7 +1391,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
@@ -1278,7 +1409,9 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
         ],
         rules: &[
@@ -1305,7 +1438,10 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
@@ -1319,7 +1455,9 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
-            .spaces(Spaces::Slot(1))],
+            .access(Access::Atomic)
+            .spaces(Spaces::Slot(1))
+            .size(Size::Fixed(8))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -1352,10 +1490,14 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(0)),
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Value(2)),
             Operand::new("src", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
-                .spaces(Spaces::Slot(1)),
+                .access(Access::Read)
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -1371,6 +1513,18 @@ pub(crate) static FORMS: [Form; 28] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(4)),
             },
         ],
         notes: &[],

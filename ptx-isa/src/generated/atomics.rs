@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -24,8 +24,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -148,8 +149,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -245,8 +247,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -328,8 +331,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
@@ -418,8 +422,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
@@ -522,8 +527,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -621,8 +627,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -720,8 +727,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -819,8 +827,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -919,8 +928,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -994,8 +1004,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1069,8 +1080,9 @@ pub(crate) static FORMS: [Form; 25] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(2)),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1139,8 +1151,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1246,8 +1259,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1332,8 +1346,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1418,8 +1433,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1504,8 +1520,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
@@ -1590,8 +1607,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
@@ -1658,8 +1676,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1726,8 +1745,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
@@ -1794,22 +1814,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
@@ -1823,22 +1858,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
@@ -1852,22 +1902,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
@@ -1881,22 +1946,37 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+        ],
         notes: &[],
     },
     // red.async {.mmio}.sem.scope{.ss}.add.type [a], b
@@ -1910,8 +1990,9 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(3)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
         ],
         rules: &[
@@ -1925,7 +2006,16 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
 ];

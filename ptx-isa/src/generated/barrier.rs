@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 22] = [
@@ -32,10 +32,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
     },
     // barrier.arrive {.aligned} a, b
@@ -60,10 +74,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(0),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Release)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
     },
     // barrier.red .popc{.aligned}.u32 d, a{, b}, c
@@ -93,10 +121,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
     },
     // barrier.red .op{.aligned}.pred p, a{, b}, c
@@ -126,10 +168,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Barrier,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Barrier,
+            },
+            Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Cta),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+            },
+        ],
         notes: &[],
     },
     // bar .sync a{, b}
@@ -389,8 +445,16 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Barrier,
             },
             Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cluster),
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -425,8 +489,16 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Barrier,
             },
             Effect {
+                when: Cond::Filled(1),
+                kind: EffectKind::Converge(Group::Warp),
+            },
+            Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cluster),
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -462,10 +534,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // fence .acquire.sync_restrict::shared::cluster.cluster
@@ -483,10 +565,20 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // fence .release.sync_restrict::shared::cta.cluster
@@ -504,10 +596,20 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // fence .mbarrier_init.release{.restrict}.cluster
@@ -534,10 +636,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+        ],
         notes: &[],
     },
     // fence.proxy .proxykind{.restrict}
@@ -594,10 +706,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+        ],
         notes: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
@@ -620,10 +746,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Tensormap),
+            },
+        ],
         notes: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
@@ -643,10 +783,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
@@ -666,10 +820,24 @@ pub(crate) static FORMS: [Form; 22] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(3)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+        ],
         notes: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
@@ -698,10 +866,20 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Fence,
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Fence,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Sc)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(0)),
+            },
+        ],
         notes: &[],
     },
     // membar.proxy .proxykind

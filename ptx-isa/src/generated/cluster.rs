@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 5] = [
@@ -24,7 +24,16 @@ pub(crate) static FORMS: [Form; 5] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+            Effect {
+                when: Cond::Holds(0, TokenSet(178)),
+                kind: EffectKind::Fence,
+            },
+        ],
         notes: &[],
     },
     // clusterlaunchcontrol.try_cancel.async {.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]
@@ -34,14 +43,19 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[105, 8, 106, 57],
-        accepted: TokenSet(179),
+        accepted: TokenSet(180),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Fixed(16)),
             Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(0))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
@@ -60,10 +74,20 @@ pub(crate) static FORMS: [Form; 5] = [
             },
         ],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Side,
+            },
+        ],
         notes: &[],
     },
     // clusterlaunchcontrol.query_cancel .is_canceled.pred.b128 pred, try_cancel_response
@@ -73,7 +97,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107, 91, 57],
-        accepted: TokenSet(181),
+        accepted: TokenSet(182),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -94,7 +118,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 109, 38, 57],
-        accepted: TokenSet(184),
+        accepted: TokenSet(185),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -118,7 +142,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 38, 57],
-        accepted: TokenSet(186),
+        accepted: TokenSet(187),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

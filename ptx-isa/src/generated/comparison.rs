@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 23] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 113, 114],
-        accepted: TokenSet(191),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,22 +26,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -72,7 +72,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(198),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -85,22 +85,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(4, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(4, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(4, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(4, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -131,7 +131,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 116],
-        accepted: TokenSet(191),
+        accepted: TokenSet(192),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -147,22 +147,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(2, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(2, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(2, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(2, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(2, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -193,7 +193,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[111, 115, 112, 116],
-        accepted: TokenSet(198),
+        accepted: TokenSet(199),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -212,22 +212,22 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(193)),
                     Cond::Holds(0, TokenSet(194)),
-                    Cond::Holds(3, TokenSet(195)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Holds(3, TokenSet(197)),
+                    Cond::Holds(0, TokenSet(195)),
+                    Cond::Holds(3, TokenSet(196)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Holds(3, TokenSet(198)),
                 ),
                 ptxas: false,
             },
@@ -258,7 +258,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[116],
-        accepted: TokenSet(199),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -292,7 +292,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[117, 118],
-        accepted: TokenSet(199),
+        accepted: TokenSet(200),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -324,7 +324,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[112, 117, 65],
-        accepted: TokenSet(201),
+        accepted: TokenSet(202),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -356,7 +356,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 59, 120],
-        accepted: TokenSet(204),
+        accepted: TokenSet(205),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -376,20 +376,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(206)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -408,7 +408,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(207),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -431,20 +431,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(206))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(206)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(207)))),
                 ptxas: false,
             },
             Rule {
@@ -463,7 +463,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 61, 121],
-        accepted: TokenSet(209),
+        accepted: TokenSet(210),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -483,15 +483,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(2, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -511,7 +511,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 61, 121],
-        accepted: TokenSet(210),
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -535,15 +535,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(192)),
-                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(0, TokenSet(194)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(196)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(205))),
+                    Cond::Holds(0, TokenSet(197)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
                 ),
                 ptxas: false,
             },
@@ -563,7 +563,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 122, 59],
-        accepted: TokenSet(212),
+        accepted: TokenSet(213),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -589,7 +589,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 122, 59],
-        accepted: TokenSet(213),
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -618,7 +618,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 122, 61],
-        accepted: TokenSet(214),
+        accepted: TokenSet(215),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 122, 61],
-        accepted: TokenSet(215),
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -674,7 +674,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 123, 60],
-        accepted: TokenSet(217),
+        accepted: TokenSet(218),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -709,7 +709,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 123, 60],
-        accepted: TokenSet(218),
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -747,7 +747,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 124, 62],
-        accepted: TokenSet(220),
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -773,7 +773,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 124, 62],
-        accepted: TokenSet(221),
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -803,7 +803,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 112, 125],
-        accepted: TokenSet(223),
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -846,7 +846,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 112, 125],
-        accepted: TokenSet(224),
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -892,7 +892,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 126],
-        accepted: TokenSet(226),
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -935,7 +935,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119, 115, 126],
-        accepted: TokenSet(227),
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 7] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -24,10 +24,16 @@ pub(crate) static FORMS: [Form; 7] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Control(Control::Jump),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Control(Control::Jump),
+            },
+            Effect {
+                when: Cond::Filled(0),
+                kind: EffectKind::Uniform,
+            },
+        ],
         notes: &[],
     },
     // brx.idx {.uni} index, tlist
@@ -37,7 +43,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -49,10 +55,16 @@ pub(crate) static FORMS: [Form; 7] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Control(Control::Table),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Control(Control::Table),
+            },
+            Effect {
+                when: Cond::Filled(0),
+                kind: EffectKind::Uniform,
+            },
+        ],
         notes: &[],
     },
     // call {.uni} {(ret-param),} func{, (param-list)}
@@ -62,7 +74,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -82,8 +94,12 @@ pub(crate) static FORMS: [Form; 7] = [
                 kind: EffectKind::Control(Control::Call),
             },
             Effect {
+                when: Cond::Always,
+                kind: EffectKind::CarryWrite,
+            },
+            Effect {
                 when: Cond::Filled(0),
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Uniform,
             },
         ],
         notes: &[
@@ -97,7 +113,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -124,8 +140,12 @@ pub(crate) static FORMS: [Form; 7] = [
                 kind: EffectKind::Control(Control::Call),
             },
             Effect {
+                when: Cond::Always,
+                kind: EffectKind::CarryWrite,
+            },
+            Effect {
                 when: Cond::Filled(0),
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Uniform,
             },
         ],
         notes: &[
@@ -139,7 +159,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -166,8 +186,12 @@ pub(crate) static FORMS: [Form; 7] = [
                 kind: EffectKind::Control(Control::Call),
             },
             Effect {
+                when: Cond::Always,
+                kind: EffectKind::CarryWrite,
+            },
+            Effect {
                 when: Cond::Filled(0),
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Uniform,
             },
         ],
         notes: &[
@@ -181,7 +205,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[127],
-        accepted: TokenSet(228),
+        accepted: TokenSet(229),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -189,10 +213,16 @@ pub(crate) static FORMS: [Form; 7] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Control(Control::Return),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Control(Control::Return),
+            },
+            Effect {
+                when: Cond::Filled(0),
+                kind: EffectKind::Uniform,
+            },
+        ],
         notes: &[],
     },
     // exit

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 58] = [
@@ -16,8 +16,8 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[130, 131],
-        accepted: TokenSet(233),
-        ignored: TokenSet(234),
+        accepted: TokenSet(234),
+        ignored: TokenSet(235),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -37,7 +37,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[131],
-        accepted: TokenSet(197),
+        accepted: TokenSet(198),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -59,7 +59,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -73,7 +73,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -90,7 +90,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -116,7 +116,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[132, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -138,7 +138,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -152,7 +152,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -169,7 +169,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -195,7 +195,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -217,7 +217,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -231,7 +231,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(238)), Cond::Holds(0, TokenSet(239))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -248,7 +248,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -274,7 +274,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[136, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -296,7 +296,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -319,7 +319,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 134],
-        accepted: TokenSet(241),
+        accepted: TokenSet(242),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -348,7 +348,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -371,7 +371,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 133, 65],
-        accepted: TokenSet(243),
+        accepted: TokenSet(244),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -400,7 +400,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 133, 65],
-        accepted: TokenSet(237),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -423,7 +423,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -446,7 +446,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -468,7 +468,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -490,7 +490,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -505,9 +505,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -581,7 +581,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -603,7 +603,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -645,7 +645,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 65],
-        accepted: TokenSet(248),
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -687,7 +687,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 65],
-        accepted: TokenSet(250),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -708,7 +708,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -725,7 +725,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 141, 65],
-        accepted: TokenSet(253),
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -770,7 +770,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 65],
-        accepted: TokenSet(250),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -791,7 +791,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -808,7 +808,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 141, 65],
-        accepted: TokenSet(253),
+        accepted: TokenSet(254),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -853,7 +853,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -874,7 +874,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -895,7 +895,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -909,9 +909,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -929,7 +929,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: true,
         slots: &[137, 142, 135],
-        accepted: TokenSet(254),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -943,9 +943,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -990,7 +990,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 135],
-        accepted: TokenSet(255),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1011,7 +1011,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1032,7 +1032,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 112, 65],
-        accepted: TokenSet(246),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1053,7 +1053,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[137, 135],
-        accepted: TokenSet(242),
+        accepted: TokenSet(243),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1067,9 +1067,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(247)),
-                        Cond::Holds(0, TokenSet(238)),
+                        Cond::Holds(0, TokenSet(248)),
                         Cond::Holds(0, TokenSet(239)),
+                        Cond::Holds(0, TokenSet(240)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1141,7 +1141,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1162,7 +1162,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 135],
-        accepted: TokenSet(256),
+        accepted: TokenSet(257),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1237,7 +1237,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 135],
-        accepted: TokenSet(255),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1258,7 +1258,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1306,7 +1306,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1354,7 +1354,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1402,7 +1402,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 112, 65],
-        accepted: TokenSet(245),
+        accepted: TokenSet(246),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1450,7 +1450,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138, 65],
-        accepted: TokenSet(257),
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

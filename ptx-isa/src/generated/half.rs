@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 39] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -42,7 +42,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -68,7 +68,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -94,7 +94,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[143, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -120,7 +120,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -146,7 +146,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -198,7 +198,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -224,7 +224,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -250,7 +250,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -276,7 +276,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 61],
-        accepted: TokenSet(261),
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -302,7 +302,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[144, 62],
-        accepted: TokenSet(262),
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -328,7 +328,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 133, 59],
-        accepted: TokenSet(259),
+        accepted: TokenSet(260),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -357,7 +357,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 133, 60],
-        accepted: TokenSet(260),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -386,7 +386,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 146, 59],
-        accepted: TokenSet(264),
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -415,7 +415,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 112, 146, 60],
-        accepted: TokenSet(265),
+        accepted: TokenSet(266),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -444,7 +444,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 147, 61],
-        accepted: TokenSet(266),
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -473,7 +473,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 147, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -502,7 +502,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: true,
         slots: &[145, 148, 149, 150],
-        accepted: TokenSet(269),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -531,7 +531,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[145, 148, 147, 151],
-        accepted: TokenSet(271),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -560,7 +560,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(272),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -583,7 +583,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(273),
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -652,7 +652,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 59],
-        accepted: TokenSet(272),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -675,7 +675,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 60],
-        accepted: TokenSet(273),
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -744,7 +744,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 59],
-        accepted: TokenSet(274),
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -762,7 +762,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -779,7 +779,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 60],
-        accepted: TokenSet(275),
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -797,7 +797,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -814,41 +814,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[139, 140, 61],
-        accepted: TokenSet(276),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.7",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[139, 140, 62],
         accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
@@ -867,7 +832,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
+                    Cond::Holds(1, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.7",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(278),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -884,41 +884,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[112, 139, 140, 59],
-        accepted: TokenSet(274),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(3))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[112, 139, 140, 60],
         accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
@@ -937,7 +902,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(251)),
+                    Cond::Holds(2, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[112, 139, 140, 60],
+        accepted: TokenSet(276),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -954,41 +954,6 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[139, 140, 61],
-        accepted: TokenSet(276),
-        ignored: TokenSet(25),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::REG),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
-    Form {
-        section: "9.7.4.8",
-        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
-        complete: true,
-        ptxas: false,
-        slots: &[139, 140, 62],
         accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
@@ -1007,7 +972,42 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(251)),
+                    Cond::Holds(1, TokenSet(252)),
+                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+    },
+    // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
+    Form {
+        section: "9.7.4.8",
+        syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
+        complete: true,
+        ptxas: false,
+        slots: &[139, 140, 62],
+        accepted: TokenSet(278),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(2))
+                .mark(Marks::REG),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(252)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1024,7 +1024,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 151],
-        accepted: TokenSet(278),
+        accepted: TokenSet(279),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1039,7 +1039,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(225)),
+                    Cond::Holds(1, TokenSet(226)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1056,7 +1056,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 152],
-        accepted: TokenSet(279),
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1079,7 +1079,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[138, 142, 153],
-        accepted: TokenSet(280),
+        accepted: TokenSet(281),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 42] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[154],
-        accepted: TokenSet(282),
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(283)),
+                    Cond::Holds(0, TokenSet(284)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(284)), Cond::Holds(0, TokenSet(285))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(285)), Cond::Holds(0, TokenSet(286))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -54,7 +54,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[149, 155],
-        accepted: TokenSet(287),
+        accepted: TokenSet(288),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -68,14 +68,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(284)), Cond::Holds(1, TokenSet(285))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(285)), Cond::Holds(1, TokenSet(286))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(288)),
+                    Cond::Holds(1, TokenSet(289)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -92,7 +92,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[149, 156],
-        accepted: TokenSet(290),
+        accepted: TokenSet(291),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -123,7 +123,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[157],
-        accepted: TokenSet(291),
+        accepted: TokenSet(292),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -154,7 +154,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[158],
-        accepted: TokenSet(292),
+        accepted: TokenSet(293),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -176,7 +176,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -198,7 +198,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[133, 118],
-        accepted: TokenSet(295),
+        accepted: TokenSet(296),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -220,7 +220,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[160],
-        accepted: TokenSet(297),
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -264,7 +264,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -287,7 +287,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[160],
-        accepted: TokenSet(297),
+        accepted: TokenSet(298),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -310,7 +310,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[149, 118],
-        accepted: TokenSet(295),
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -333,7 +333,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(298),
+        accepted: TokenSet(299),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -355,7 +355,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[78],
-        accepted: TokenSet(298),
+        accepted: TokenSet(299),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -378,7 +378,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[149, 118],
-        accepted: TokenSet(295),
+        accepted: TokenSet(296),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -401,7 +401,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -424,7 +424,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -446,7 +446,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[159],
-        accepted: TokenSet(294),
+        accepted: TokenSet(295),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -468,7 +468,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[161],
-        accepted: TokenSet(299),
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -489,7 +489,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(285),
+        accepted: TokenSet(286),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -519,7 +519,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[163],
-        accepted: TokenSet(292),
+        accepted: TokenSet(293),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -540,7 +540,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[161],
-        accepted: TokenSet(299),
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -561,7 +561,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(284),
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -592,7 +592,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[147, 162],
-        accepted: TokenSet(300),
+        accepted: TokenSet(301),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -630,7 +630,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[165],
-        accepted: TokenSet(302),
+        accepted: TokenSet(303),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(303)),
+                    Cond::Holds(0, TokenSet(304)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -661,7 +661,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[147, 166],
-        accepted: TokenSet(305),
+        accepted: TokenSet(306),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -675,7 +675,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(306)),
+                    Cond::Holds(1, TokenSet(307)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -699,7 +699,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(284),
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -730,7 +730,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[147, 162],
-        accepted: TokenSet(300),
+        accepted: TokenSet(301),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -768,7 +768,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[165],
-        accepted: TokenSet(302),
+        accepted: TokenSet(303),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -782,7 +782,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(303)),
+                    Cond::Holds(0, TokenSet(304)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -799,7 +799,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[147, 166],
-        accepted: TokenSet(305),
+        accepted: TokenSet(306),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -813,7 +813,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(306)),
+                    Cond::Holds(1, TokenSet(307)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -879,7 +879,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(308),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -900,7 +900,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[168, 167],
-        accepted: TokenSet(310),
+        accepted: TokenSet(311),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -965,7 +965,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(308),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1020,7 +1020,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[169, 78],
-        accepted: TokenSet(312),
+        accepted: TokenSet(313),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1042,7 +1042,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[169, 38],
-        accepted: TokenSet(313),
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1064,7 +1064,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171],
-        accepted: TokenSet(298),
+        accepted: TokenSet(299),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1087,7 +1087,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170, 171],
-        accepted: TokenSet(298),
+        accepted: TokenSet(299),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),

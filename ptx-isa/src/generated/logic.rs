@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 11] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -42,7 +42,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -68,7 +68,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -94,7 +94,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172],
-        accepted: TokenSet(315),
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -117,7 +117,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[173],
-        accepted: TokenSet(192),
+        accepted: TokenSet(193),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -168,7 +168,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[174, 38],
-        accepted: TokenSet(317),
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -204,7 +204,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[169, 38],
-        accepted: TokenSet(313),
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -227,7 +227,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[169, 38],
-        accepted: TokenSet(313),
+        accepted: TokenSet(314),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -250,7 +250,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[173],
-        accepted: TokenSet(192),
+        accepted: TokenSet(193),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -272,7 +272,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -16,15 +16,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(1, 1048575, 1),
@@ -43,7 +44,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // mbarrier.inval {.shared{::cta}}.b64 [addr]
@@ -53,14 +57,15 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 41],
-        accepted: TokenSet(319),
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
             .mark(Marks::PLAIN)
-            .access(Access::Update)
+            .access(Access::Write)
             .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-            .align(8)],
+            .align(8)
+            .size(Size::Fixed(8))],
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
@@ -75,7 +80,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // mbarrier.expect_tx {.sem}{.scope}{.space}.b64 [addr], txCount
@@ -85,15 +93,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -112,7 +121,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.complete_tx {.sem}{.scope}{.space}.b64 [addr], txCount
@@ -122,15 +140,16 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[176, 177, 178, 41],
-        accepted: TokenSet(321),
+        accepted: TokenSet(322),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -149,7 +168,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
@@ -159,7 +187,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -169,9 +197,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -221,7 +250,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -250,7 +279,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
@@ -260,7 +298,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -270,9 +308,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -322,7 +361,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -351,7 +390,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
@@ -361,7 +409,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -371,9 +419,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -423,7 +472,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
@@ -433,7 +491,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -443,9 +501,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -478,7 +537,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
@@ -488,7 +556,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 179, 41],
-        accepted: TokenSet(325),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -498,9 +566,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("txCount", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -533,7 +602,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
@@ -543,7 +621,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 40, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -553,9 +631,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -605,7 +684,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -627,7 +706,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
@@ -637,7 +725,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[92, 177, 183, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -647,9 +735,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
@@ -692,7 +781,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(323))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -714,7 +803,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
@@ -724,7 +822,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(327),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -734,9 +832,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -779,7 +878,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
@@ -789,7 +897,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[40, 92, 177, 41],
-        accepted: TokenSet(322),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -799,9 +907,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -834,7 +943,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
@@ -844,7 +962,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 92, 177, 41],
-        accepted: TokenSet(328),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -854,9 +972,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("tx_count", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -882,7 +1001,16 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.test_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
@@ -892,7 +1020,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -903,7 +1031,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("state", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
@@ -957,7 +1086,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.test_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
@@ -967,7 +1109,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -978,7 +1120,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
@@ -1037,7 +1180,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.try_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
@@ -1047,7 +1203,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1057,7 +1213,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("state", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
@@ -1094,7 +1251,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.try_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
@@ -1104,7 +1274,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[184, 177, 40, 41],
-        accepted: TokenSet(330),
+        accepted: TokenSet(331),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1114,7 +1284,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("phaseParity", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
@@ -1151,7 +1322,20 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // mbarrier.pending_count .b64 count, state

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 6] = [
@@ -24,7 +24,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // nanosleep .u32 t
@@ -44,7 +47,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
     },
     // pmevent a
@@ -62,7 +68,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // pmevent.mask a
@@ -80,7 +89,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // trap
@@ -98,7 +110,10 @@ pub(crate) static FORMS: [Form; 6] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Control(Control::Trap),
+        }],
         notes: &[],
     },
     // setmaxnreg.inc .sync.aligned.u32 imm-reg-count
@@ -108,7 +123,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 89],
-        accepted: TokenSet(331),
+        accepted: TokenSet(332),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

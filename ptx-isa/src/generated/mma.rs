@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 28] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 187, 188, 189, 190, 59, 59, 191],
-        accepted: TokenSet(336),
+        accepted: TokenSet(337),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -46,9 +46,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
-                        Cell::Words(TokenSet(334)),
-                        Cell::Words(TokenSet(334)),
+                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(335)),
                         Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(111)),
                     ],
@@ -57,21 +57,21 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(337)),
-                        Cell::Words(TokenSet(334)),
-                        Cell::Words(TokenSet(334)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(338)),
                         Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(336)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(338)),
                         Cell::Words(TokenSet(339)),
                         Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -79,10 +79,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(342)),
                         Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -103,7 +103,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 192, 193, 194, 65, 195, 196, 65],
-        accepted: TokenSet(344),
+        accepted: TokenSet(345),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -133,25 +133,25 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(345)),
                         Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(339)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(347)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(338)),
+                        Cell::Words(TokenSet(339)),
                         Cell::Words(TokenSet(115)),
                         Cell::Words(TokenSet(115)),
                     ],
@@ -160,7 +160,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(341)),
+                        Cell::Words(TokenSet(342)),
                         Cell::Words(TokenSet(115)),
                         Cell::Words(TokenSet(115)),
                     ],
@@ -182,7 +182,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 197, 193, 194, 190, 198, 199, 191],
-        accepted: TokenSet(349),
+        accepted: TokenSet(350),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -212,7 +212,7 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(351)),
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(120)),
                     ],
@@ -221,7 +221,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(351)),
                         Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(111)),
                     ],
@@ -230,8 +230,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -252,7 +252,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 200, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(353),
+        accepted: TokenSet(354),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -284,8 +284,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(111)),
                         Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(349)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -297,8 +297,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(349)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -309,7 +309,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -335,7 +335,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 204, 193, 194, 205, 206, 207, 65, 208, 208, 65, 209],
-        accepted: TokenSet(360),
+        accepted: TokenSet(361),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -385,21 +385,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(362)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(362)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(361)),
                         Cell::Words(TokenSet(363)),
-                        Cell::Words(TokenSet(362)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -409,9 +397,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(362)),
                         Cell::Words(TokenSet(364)),
                         Cell::Words(TokenSet(363)),
-                        Cell::Words(TokenSet(362)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -421,18 +409,30 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(364)),
                         Cell::Words(TokenSet(365)),
-                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(364)),
+                        Cell::Words(TokenSet(363)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(365)),
+                        Cell::Words(TokenSet(366)),
+                        Cell::Words(TokenSet(363)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(364)),
                         Cell::Words(TokenSet(365)),
                         Cell::Words(TokenSet(366)),
+                        Cell::Words(TokenSet(367)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -455,7 +455,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 200, 193, 194, 210, 206, 211, 65, 202, 203, 65, 212],
-        accepted: TokenSet(369),
+        accepted: TokenSet(370),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -503,7 +503,7 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(362))],
+                cells: &[Cell::Words(TokenSet(363))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -524,7 +524,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 213, 193, 194, 135, 135, 135, 135, 136],
-        accepted: TokenSet(371),
+        accepted: TokenSet(372),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -549,22 +549,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(337))],
+                    cells: &[Cell::Words(TokenSet(338))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(345))],
+                    cells: &[Cell::Words(TokenSet(346))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(338))],
+                    cells: &[Cell::Words(TokenSet(339))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(341))],
+                    cells: &[Cell::Words(TokenSet(342))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -583,7 +583,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 214, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(375),
+        accepted: TokenSet(376),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -612,17 +612,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(376))],
+                    cells: &[Cell::Words(TokenSet(377))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(341))],
+                    cells: &[Cell::Words(TokenSet(342))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(350))],
+                    cells: &[Cell::Words(TokenSet(351))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -641,7 +641,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 218, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(379),
+        accepted: TokenSet(380),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -670,17 +670,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(380))],
+                    cells: &[Cell::Words(TokenSet(381))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(350))],
+                    cells: &[Cell::Words(TokenSet(351))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(354))],
+                    cells: &[Cell::Words(TokenSet(355))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -699,7 +699,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 221, 193, 194, 118, 222, 222, 118, 223, 88],
-        accepted: TokenSet(384),
+        accepted: TokenSet(385),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -728,32 +728,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(387))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(385)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(388))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(388)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(388))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(386))],
+                    cells: &[Cell::Words(TokenSet(390)), Cell::Words(TokenSet(387))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(390)), Cell::Words(TokenSet(388))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -772,8 +772,8 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 224, 225, 226, 227, 228],
-        accepted: TokenSet(394),
-        ignored: TokenSet(395),
+        accepted: TokenSet(395),
+        ignored: TokenSet(396),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -782,7 +782,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(5)),
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -797,8 +798,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
                         Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -807,8 +808,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -817,8 +818,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(400)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -827,10 +828,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(392)),
                         Cell::Words(TokenSet(401)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(393)),
+                        Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -840,10 +841,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(392)),
                         Cell::Words(TokenSet(401)),
+                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(393)),
+                        Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -866,8 +867,8 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 229, 225, 227, 230, 231],
-        accepted: TokenSet(405),
-        ignored: TokenSet(395),
+        accepted: TokenSet(406),
+        ignored: TokenSet(396),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -876,7 +877,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(4)),
+                .spaces(Spaces::Slot(4))
+                .size(Size::Fixed(16)),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -890,13 +892,68 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
                         Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
+                Row {
+                    cells: &[Cell::Words(TokenSet(399))],
+                    lengths: &[&[2]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(400))],
+                    lengths: &[&[4]],
+                    floors: &[
+                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    ],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+    },
+    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
+    Form {
+        section: "9.7.14.5.15",
+        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
+        complete: true,
+        ptxas: false,
+        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
+        accepted: TokenSet(407),
+        ignored: TokenSet(396),
+        operands: &[
+            Operand::new("r", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::SINK),
+            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::Read)
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Holds(5, TokenSet(10)),
+                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            ),
+            ptxas: false,
+        }],
+        tables: &[Table {
+            columns: &[3],
+            operands: &[0],
+            rows: &[
                 Row {
                     cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
@@ -921,60 +978,6 @@ pub(crate) static FORMS: [Form; 28] = [
         }],
         notes: &[],
     },
-    // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
-    Form {
-        section: "9.7.14.5.15",
-        syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
-        complete: true,
-        ptxas: false,
-        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
-        accepted: TokenSet(406),
-        ignored: TokenSet(395),
-        operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED)
-                .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
-                .access(Access::Read)
-                .spaces(Spaces::Slot(5)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
-                    floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
-                    ],
-                },
-            ],
-        }],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
-    },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
         section: "9.7.14.5.16",
@@ -982,10 +985,13 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 234, 225, 226, 227, 228],
-        accepted: TokenSet(408),
+        accepted: TokenSet(409),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(5)),
+            Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(5))
+                .size(Size::Fixed(16)),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
@@ -999,8 +1005,8 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
                         Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(398)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -1009,8 +1015,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(399)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -1019,8 +1025,8 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(396)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(397)),
+                        Cell::Words(TokenSet(400)),
                         Cell::Any,
                         Cell::Words(TokenSet(105)),
                     ],
@@ -1029,10 +1035,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(409)),
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(392)),
-                        Cell::Words(TokenSet(401)),
+                        Cell::Words(TokenSet(410)),
+                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(393)),
+                        Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -1042,10 +1048,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(409)),
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(392)),
-                        Cell::Words(TokenSet(401)),
+                        Cell::Words(TokenSet(410)),
+                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(393)),
+                        Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1055,10 +1061,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(409)),
-                        Cell::Words(TokenSet(399)),
-                        Cell::Words(TokenSet(392)),
-                        Cell::Words(TokenSet(401)),
+                        Cell::Words(TokenSet(410)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(393)),
+                        Cell::Words(TokenSet(402)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1081,7 +1087,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 235, 233, 236],
-        accepted: TokenSet(410),
+        accepted: TokenSet(411),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1110,7 +1116,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(412),
+        accepted: TokenSet(413),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1140,7 +1146,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(413)),
+                Cond::Holds(0, TokenSet(414)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1174,7 +1180,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 200, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(414),
+        accepted: TokenSet(415),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1204,7 +1210,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(413)),
+                Cond::Holds(0, TokenSet(414)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1238,7 +1244,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(415),
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1273,7 +1279,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(413)),
+                    Cond::Holds(0, TokenSet(414)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1293,7 +1299,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 200, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(416),
+        accepted: TokenSet(417),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1328,7 +1334,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(413)),
+                    Cond::Holds(0, TokenSet(414)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1348,7 +1354,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 239, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(417),
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1383,7 +1389,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(413)),
+                    Cond::Holds(0, TokenSet(414)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1403,7 +1409,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 238, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(418),
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1438,7 +1444,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(413)),
+                    Cond::Holds(0, TokenSet(414)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1458,7 +1464,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 204, 193, 194, 65, 241, 241, 65],
-        accepted: TokenSet(419),
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1493,7 +1499,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(413)),
+                    Cond::Holds(0, TokenSet(414)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1513,7 +1519,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[242, 46, 47, 204, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(420),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1550,8 +1556,8 @@ pub(crate) static FORMS: [Form; 28] = [
                     cells: &[
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(349)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1562,7 +1568,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(335)),
+                        Cell::Words(TokenSet(336)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1590,7 +1596,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 244, 193, 194, 245, 206, 246, 65, 208, 208, 65, 212,
         ],
-        accepted: TokenSet(421),
+        accepted: TokenSet(422),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1661,7 +1667,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 244, 193, 194, 247, 206, 248, 65, 208, 208, 65, 209,
         ],
-        accepted: TokenSet(422),
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1720,8 +1726,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(365)),
-                        Cond::Holds(13, TokenSet(362)),
+                        Cond::Holds(8, TokenSet(366)),
+                        Cond::Holds(13, TokenSet(363)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1729,8 +1735,8 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(363)),
-                    Cond::Holds(13, TokenSet(362)),
+                    Cond::Holds(8, TokenSet(364)),
+                    Cond::Holds(13, TokenSet(363)),
                 ),
                 ptxas: false,
             },
@@ -1751,7 +1757,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             243, 46, 47, 204, 193, 194, 210, 206, 211, 65, 249, 249, 65, 212,
         ],
-        accepted: TokenSet(423),
+        accepted: TokenSet(424),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1823,7 +1829,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 250, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(425),
+        accepted: TokenSet(426),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1853,7 +1859,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(413)),
+                Cond::Holds(0, TokenSet(414)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1863,12 +1869,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(350))],
+                    cells: &[Cell::Words(TokenSet(351))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(354))],
+                    cells: &[Cell::Words(TokenSet(355))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1887,7 +1893,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[237, 46, 47, 251, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(427),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1917,7 +1923,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(413)),
+                Cond::Holds(0, TokenSet(414)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1927,12 +1933,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(354))],
+                    cells: &[Cell::Words(TokenSet(355))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(388))],
+                    cells: &[Cell::Words(TokenSet(389))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },

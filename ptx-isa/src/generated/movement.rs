@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 93] = [
@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[252, 253],
-        accepted: TokenSet(428),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(183)),
-                    Cond::Holds(1, TokenSet(429)),
+                    Cond::Holds(0, TokenSet(184)),
+                    Cond::Holds(1, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[254, 255],
-        accepted: TokenSet(431),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -88,7 +88,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[256],
-        accepted: TokenSet(433),
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -122,7 +122,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(435),
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -145,7 +145,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(318),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -177,7 +177,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(437),
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -206,7 +206,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(439),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -242,7 +242,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[261, 38],
-        accepted: TokenSet(441),
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -267,7 +267,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // shfl .sync.mode.b32 d{|p}, a, b, c, membermask
@@ -277,7 +280,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[46, 261, 38],
-        accepted: TokenSet(442),
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -296,7 +299,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(5),
+        }],
         notes: &[],
     },
     // prmt .b32{.mode} d, a, b, c
@@ -306,7 +312,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[38, 262],
-        accepted: TokenSet(444),
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -329,7 +335,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(449),
+        accepted: TokenSet(450),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -342,7 +348,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -351,18 +358,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -373,13 +380,13 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -387,7 +394,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -425,7 +432,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(454)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -453,7 +460,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -468,8 +475,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -492,7 +499,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(458),
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -505,7 +512,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -514,18 +522,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -537,8 +545,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -551,13 +559,13 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -565,7 +573,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -603,7 +611,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(454)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -631,7 +639,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -653,8 +661,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -677,7 +685,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(460),
+        accepted: TokenSet(461),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -690,23 +698,24 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(450)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(451)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -715,16 +724,16 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(452)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(453)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(461))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(462))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -732,7 +741,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(452)),
+                    Cond::Holds(1, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -756,7 +765,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -777,7 +786,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(455)), Cond::Holds(1, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -792,8 +801,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(450)), Cond::Holds(4, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(183)), Cond::Holds(4, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -805,7 +814,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -837,7 +846,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(463),
+        accepted: TokenSet(464),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -850,7 +859,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -859,18 +869,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -882,8 +892,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -896,17 +906,17 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -914,7 +924,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -945,7 +955,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(454)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -980,7 +990,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1009,8 +1019,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1043,7 +1053,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(465),
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1056,7 +1066,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1065,18 +1076,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(450)),
-                    Cond::Holds(8, TokenSet(429)),
+                    Cond::Holds(7, TokenSet(451)),
+                    Cond::Holds(8, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
@@ -1088,8 +1099,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1102,17 +1113,17 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(452))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(464))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(1, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1120,7 +1131,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(452)),
+                    Cond::Holds(2, TokenSet(453)),
                 ])),
                 ptxas: false,
             },
@@ -1151,7 +1162,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(454)),
+                    Cond::Holds(6, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1186,7 +1197,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(455)), Cond::Holds(2, TokenSet(453))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1215,8 +1226,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(450)), Cond::Holds(8, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(183)), Cond::Holds(8, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1249,7 +1260,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1261,13 +1272,14 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1296,8 +1308,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1345,7 +1357,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(469),
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1358,7 +1370,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1367,8 +1380,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1389,7 +1402,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(454)),
+                    Cond::Holds(4, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1411,8 +1424,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1433,7 +1446,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(470),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1446,7 +1459,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1455,8 +1469,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -1468,8 +1482,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1494,7 +1508,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(454)),
+                    Cond::Holds(5, TokenSet(455)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1523,8 +1537,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1545,7 +1559,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[85, 276, 267],
-        accepted: TokenSet(471),
+        accepted: TokenSet(472),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1558,7 +1572,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(0)),
+                .spaces(Spaces::Slot(0))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -1578,14 +1593,17 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(183)),
-                    Cond::Holds(2, TokenSet(429)),
+                    Cond::Holds(1, TokenSet(184)),
+                    Cond::Holds(2, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::ReadOnly),
+        }],
         notes: &[],
     },
     // st {.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
@@ -1595,14 +1613,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(474),
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -1616,18 +1635,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1635,8 +1654,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1650,7 +1669,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(475)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(476)))),
                 ptxas: false,
             },
             Rule {
@@ -1701,7 +1720,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1716,8 +1735,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1725,7 +1744,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1745,14 +1764,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(476),
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
@@ -1766,18 +1786,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(450)),
-                    Cond::Holds(6, TokenSet(429)),
+                    Cond::Holds(5, TokenSet(451)),
+                    Cond::Holds(6, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1785,8 +1805,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1803,8 +1823,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1812,7 +1832,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1864,7 +1884,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1886,8 +1906,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(450)), Cond::Holds(6, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(183)), Cond::Holds(6, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1895,7 +1915,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -1915,14 +1935,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[270, 277, 266, 267],
-        accepted: TokenSet(477),
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
@@ -1932,18 +1953,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(450)),
-                    Cond::Holds(3, TokenSet(429)),
+                    Cond::Holds(2, TokenSet(451)),
+                    Cond::Holds(3, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -1951,8 +1972,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1966,7 +1987,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(478))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(479))),
                 ptxas: false,
             },
             Rule {
@@ -1996,7 +2017,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2011,8 +2032,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(450)), Cond::Holds(3, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(183)), Cond::Holds(3, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2020,7 +2041,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2031,7 +2052,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2061,14 +2082,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(479),
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2082,18 +2104,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2101,8 +2123,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2119,8 +2141,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2128,12 +2150,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2184,7 +2206,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2213,8 +2235,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2222,7 +2244,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2252,14 +2274,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(481),
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
@@ -2273,18 +2296,18 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(450)),
-                    Cond::Holds(7, TokenSet(429)),
+                    Cond::Holds(6, TokenSet(451)),
+                    Cond::Holds(7, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
@@ -2292,8 +2315,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2310,8 +2333,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2319,12 +2342,12 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(475))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(480))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
                 ptxas: false,
             },
             Rule {
@@ -2375,7 +2398,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2404,8 +2427,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(450)), Cond::Holds(7, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(183)), Cond::Holds(7, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2413,7 +2436,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(454)),
                     Cond::Operand(0, OperandTest::Register),
                 ])),
                 ptxas: false,
@@ -2443,14 +2466,15 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(466),
+        accepted: TokenSet(467),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
@@ -2460,8 +2484,8 @@ pub(crate) static FORMS: [Form; 93] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(450)),
-                    Cond::Holds(5, TokenSet(429)),
+                    Cond::Holds(4, TokenSet(451)),
+                    Cond::Holds(5, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2469,8 +2493,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2504,8 +2528,8 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(450)), Cond::Holds(5, TokenSet(451))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(183)), Cond::Holds(5, TokenSet(429))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2551,27 +2575,29 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(484),
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(183)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2609,27 +2635,29 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(485),
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(183)),
-                    Cond::Holds(4, TokenSet(429)),
+                    Cond::Holds(3, TokenSet(184)),
+                    Cond::Holds(4, TokenSet(430)),
                 ])),
                 ptxas: false,
             },
@@ -2667,12 +2695,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(487),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -2690,7 +2719,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(1)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(2)),
+            },
+        ],
         notes: &[],
     },
     // st.async {.scope}{.ss}.type [a], b
@@ -2700,12 +2738,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[282, 85, 281],
-        accepted: TokenSet(488),
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
@@ -2722,7 +2761,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Scope(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
@@ -2732,12 +2774,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 283],
-        accepted: TokenSet(489),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .range(0, 16777216, 8),
@@ -2748,7 +2791,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
@@ -2758,12 +2804,13 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[263, 283],
-        accepted: TokenSet(489),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Value(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
@@ -2774,7 +2821,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op.type d, [a]
@@ -2783,9 +2833,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 49, 85, 285, 286],
-        accepted: TokenSet(492),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 286, 287],
+        accepted: TokenSet(493),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2793,7 +2843,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2819,13 +2870,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op.type d, [a]
@@ -2834,9 +2894,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 285, 286],
-        accepted: TokenSet(495),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 286, 287],
+        accepted: TokenSet(496),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2844,7 +2904,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2862,13 +2923,16 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(494)),
+                    Cond::Holds(3, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
@@ -2877,9 +2941,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 49, 85, 288, 289, 266, 290],
-        accepted: TokenSet(499),
-        ignored: TokenSet(493),
+        slots: &[284, 285, 85, 289, 290, 266, 291],
+        accepted: TokenSet(500),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -2890,7 +2954,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
@@ -2903,22 +2968,22 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(197)),
+                    Cond::Holds(6, TokenSet(198)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(270))]),
+                    Cond::Holds(4, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(502))]),
+                    Cond::Holds(4, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -2928,14 +2993,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(500)),
+                    Cond::Holds(4, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(502)),
+                    Cond::Holds(6, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -2949,28 +3014,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
@@ -2979,9 +3053,9 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 288, 289, 266, 290],
-        accepted: TokenSet(508),
-        ignored: TokenSet(493),
+        slots: &[288, 85, 289, 290, 266, 291],
+        accepted: TokenSet(509),
+        ignored: TokenSet(494),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -2992,27 +3066,28 @@ pub(crate) static FORMS: [Form; 93] = [
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Read)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(197)),
+                    Cond::Holds(5, TokenSet(198)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(500)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(270))]),
+                    Cond::Holds(3, TokenSet(501)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(271))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(502))]),
+                    Cond::Holds(3, TokenSet(502)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(503))]),
                 ),
                 ptxas: false,
             },
@@ -3022,14 +3097,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(500)),
+                    Cond::Holds(3, TokenSet(501)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(502)),
+                    Cond::Holds(5, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3043,28 +3118,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}.type [a], b
@@ -3073,15 +3151,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 286],
-        accepted: TokenSet(509),
+        slots: &[292, 285, 85, 287],
+        accepted: TokenSet(510),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
@@ -3099,7 +3178,16 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.st .weak{.ss}.type [a], b
@@ -3108,15 +3196,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 286],
-        accepted: TokenSet(510),
+        slots: &[288, 85, 287],
+        accepted: TokenSet(511),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
@@ -3124,7 +3213,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
@@ -3133,15 +3225,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 49, 85, 266, 290],
-        accepted: TokenSet(511),
+        slots: &[292, 285, 85, 266, 291],
+        accepted: TokenSet(512),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(2)),
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
@@ -3161,7 +3254,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3175,28 +3268,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
@@ -3205,15 +3307,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[287, 85, 266, 290],
-        accepted: TokenSet(512),
+        slots: &[288, 85, 266, 291],
+        accepted: TokenSet(513),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(1)),
+                .spaces(Spaces::Slot(1))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2)),
@@ -3225,7 +3328,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(503)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3239,28 +3342,31 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(503))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(505))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Slot(0)),
+        }],
         notes: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
@@ -3269,15 +3375,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 49, 85, 285, 286],
-        accepted: TokenSet(513),
+        slots: &[293, 285, 85, 286, 287],
+        accepted: TokenSet(514),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
@@ -3304,13 +3411,22 @@ pub(crate) static FORMS: [Form; 93] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(494)),
+                    Cond::Holds(4, TokenSet(495)),
                 ])),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
@@ -3319,15 +3435,16 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 49, 85, 293, 266, 294],
-        accepted: TokenSet(515),
+        slots: &[293, 285, 85, 294, 266, 295],
+        accepted: TokenSet(516),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
-                .access(Access::Update)
-                .spaces(Spaces::Slot(2)),
+                .access(Access::Atomic)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Like(1)),
             Operand::new("b", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4)),
@@ -3358,28 +3475,37 @@ pub(crate) static FORMS: [Form; 93] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(504)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(183)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(450)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
             ],
         }],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Slot(0)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Slot(1)),
+            },
+        ],
         notes: &[],
     },
     // prefetch {.space}.level [a]
@@ -3388,8 +3514,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[295, 296],
-        accepted: TokenSet(520),
+        slots: &[296, 297],
+        accepted: TokenSet(521),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3397,7 +3523,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch .global.level::eviction_priority [a]
@@ -3406,8 +3535,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 297],
-        accepted: TokenSet(522),
+        slots: &[2, 298],
+        accepted: TokenSet(523),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3421,7 +3550,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch .level::eviction_priority [a]
@@ -3430,8 +3562,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[297],
-        accepted: TokenSet(521),
+        slots: &[298],
+        accepted: TokenSet(522),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3446,7 +3578,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetch {.tensormap_space}.tensormap [a]
@@ -3455,8 +3590,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[298, 299],
-        accepted: TokenSet(525),
+        slots: &[299, 300],
+        accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .access(Access::Read)
@@ -3472,7 +3607,10 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // prefetchu .L1 [a]
@@ -3481,8 +3619,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[300],
-        accepted: TokenSet(526),
+        slots: &[301],
+        accepted: TokenSet(527),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3491,7 +3629,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // applypriority {.global}.level::eviction_priority [a], size
@@ -3500,8 +3641,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 301],
-        accepted: TokenSet(528),
+        slots: &[63, 302],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3512,7 +3653,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // discard {.global}.level [a], size
@@ -3521,11 +3665,14 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302],
-        accepted: TokenSet(529),
+        slots: &[63, 303],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .access(Access::Write)
+                .spaces(Spaces::Slot(0))
+                .size(Size::Fixed(128)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3533,7 +3680,10 @@ pub(crate) static FORMS: [Form; 93] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
         notes: &[],
     },
     // createpolicy.range {.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
@@ -3542,8 +3692,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 303, 304, 41],
-        accepted: TokenSet(532),
+        slots: &[63, 304, 305, 41],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3574,8 +3724,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[303, 304, 41],
-        accepted: TokenSet(533),
+        slots: &[304, 305, 41],
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3600,7 +3750,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[22, 41],
-        accepted: TokenSet(534),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3622,8 +3772,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3636,14 +3786,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3664,7 +3814,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3680,8 +3830,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[305],
-        accepted: TokenSet(536),
+        slots: &[306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3694,14 +3844,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3722,7 +3872,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3738,8 +3888,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3752,14 +3902,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3780,7 +3930,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3796,8 +3946,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3810,14 +3960,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3838,7 +3988,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3854,8 +4004,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[305, 306],
-        accepted: TokenSet(540),
+        slots: &[306, 307],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3868,14 +4018,14 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(537)),
+                    Cond::Holds(0, TokenSet(538)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(538)), Cond::Holds(0, TokenSet(455))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3896,7 +4046,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(455)),
+                    Cond::Holds(0, TokenSet(456)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3912,8 +4062,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[307, 112, 133, 308, 309],
-        accepted: TokenSet(543),
+        slots: &[308, 112, 133, 309, 310],
+        accepted: TokenSet(544),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -3933,30 +4083,19 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -3965,8 +4104,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -3976,31 +4115,31 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4009,8 +4148,8 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4020,19 +4159,30 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
@@ -4040,10 +4190,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(120)),
                     ],
                     lengths: &[],
@@ -4051,10 +4201,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                         Cell::Words(TokenSet(100)),
                     ],
                     lengths: &[],
@@ -4062,10 +4212,10 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(541)),
+                        Cell::Words(TokenSet(542)),
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(294)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4162,7 +4312,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(188)),
+                        Cell::Words(TokenSet(189)),
                         Cell::Absent,
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(115)),
@@ -4175,7 +4325,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4206,8 +4356,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 308, 309],
-        accepted: TokenSet(558),
+        slots: &[133, 309, 310],
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4225,34 +4375,25 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(544)),
-                        Cell::Words(TokenSet(544)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(545)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(546)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(547)),
-                        Cell::Words(TokenSet(548)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(548)),
                         Cell::Words(TokenSet(549)),
                     ],
                     lengths: &[],
@@ -4260,35 +4401,35 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(550)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(551)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(552)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
                         Cell::Words(TokenSet(553)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(236)),
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(555)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(200)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
                     lengths: &[],
@@ -4296,9 +4437,18 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(236)),
-                        Cell::Words(TokenSet(494)),
-                        Cell::Words(TokenSet(550)),
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(557)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(495)),
+                        Cell::Words(TokenSet(551)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4317,8 +4467,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[310, 112, 133, 308, 309],
-        accepted: TokenSet(559),
+        slots: &[311, 112, 133, 309, 310],
+        accepted: TokenSet(560),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4338,7 +4488,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4348,7 +4498,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4358,7 +4508,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(544)),
+                        Cell::Words(TokenSet(545)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4368,7 +4518,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(293)),
+                        Cell::Words(TokenSet(294)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4418,7 +4568,7 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4437,7 +4587,7 @@ pub(crate) static FORMS: [Form; 93] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
@@ -4457,8 +4607,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 59, 65],
-        accepted: TokenSet(561),
+        slots: &[312, 147, 215, 59, 65],
+        accepted: TokenSet(562),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4501,8 +4651,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 60, 65],
-        accepted: TokenSet(562),
+        slots: &[312, 147, 215, 60, 65],
+        accepted: TokenSet(563),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4541,8 +4691,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 60, 65],
-        accepted: TokenSet(564),
+        slots: &[313, 147, 215, 60, 65],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4578,8 +4728,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 61, 65],
-        accepted: TokenSet(565),
+        slots: &[312, 147, 215, 61, 65],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4611,8 +4761,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[311, 147, 215, 62, 65],
-        accepted: TokenSet(566),
+        slots: &[312, 147, 215, 62, 65],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4645,8 +4795,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 62, 65],
-        accepted: TokenSet(567),
+        slots: &[313, 147, 215, 62, 65],
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4676,8 +4826,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[313, 215, 240, 65],
-        accepted: TokenSet(569),
+        slots: &[314, 215, 240, 65],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4709,8 +4859,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 215, 147, 240, 65],
-        accepted: TokenSet(570),
+        slots: &[312, 215, 147, 240, 65],
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4742,8 +4892,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 65],
-        accepted: TokenSet(572),
+        slots: &[315, 316, 147, 317, 65],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4773,8 +4923,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 316, 60],
-        accepted: TokenSet(573),
+        slots: &[315, 316, 147, 317, 60],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4805,8 +4955,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 316, 62],
-        accepted: TokenSet(574),
+        slots: &[315, 316, 147, 317, 62],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4839,8 +4989,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 316],
-        accepted: TokenSet(575),
+        slots: &[315, 147, 60, 317],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4871,8 +5021,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 317, 65],
-        accepted: TokenSet(577),
+        slots: &[313, 147, 316, 318, 65],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4904,8 +5054,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 318, 65],
-        accepted: TokenSet(579),
+        slots: &[315, 316, 147, 319, 65],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4935,8 +5085,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 318, 319],
-        accepted: TokenSet(580),
+        slots: &[315, 316, 147, 319, 320],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4969,8 +5119,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 318],
-        accepted: TokenSet(581),
+        slots: &[315, 147, 60, 319],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5001,8 +5151,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 320, 65],
-        accepted: TokenSet(583),
+        slots: &[313, 147, 316, 321, 65],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5034,8 +5184,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[314, 315, 147, 321, 65],
-        accepted: TokenSet(585),
+        slots: &[315, 316, 147, 322, 65],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5065,8 +5215,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 321, 319],
-        accepted: TokenSet(586),
+        slots: &[315, 316, 147, 322, 320],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5099,8 +5249,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 147, 60, 321],
-        accepted: TokenSet(587),
+        slots: &[315, 147, 60, 322],
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5131,8 +5281,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 315, 322, 65],
-        accepted: TokenSet(589),
+        slots: &[313, 147, 316, 323, 65],
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5164,8 +5314,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 65],
-        accepted: TokenSet(592),
+        slots: &[324, 215, 325, 65],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5195,8 +5345,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[323, 215, 324, 62],
-        accepted: TokenSet(593),
+        slots: &[324, 215, 325, 62],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5227,8 +5377,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 62, 324],
-        accepted: TokenSet(594),
+        slots: &[315, 62, 325],
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5259,8 +5409,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 147, 215, 325, 62, 326],
-        accepted: TokenSet(597),
+        slots: &[315, 147, 215, 326, 62, 327],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5298,8 +5448,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 65],
-        accepted: TokenSet(599),
+        slots: &[315, 316, 147, 326, 328, 65],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5336,8 +5486,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 315, 147, 325, 327, 62],
-        accepted: TokenSet(600),
+        slots: &[315, 316, 147, 326, 328, 62],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5375,8 +5525,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[314, 215, 147, 325, 62, 327],
-        accepted: TokenSet(600),
+        slots: &[315, 215, 147, 326, 62, 328],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5414,8 +5564,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 328, 329],
-        accepted: TokenSet(602),
+        slots: &[149, 329, 330],
+        accepted: TokenSet(603),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5442,8 +5592,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 330, 329, 331],
-        accepted: TokenSet(604),
+        slots: &[149, 331, 330, 332],
+        accepted: TokenSet(605),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5466,7 +5616,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(605)),
+                    Cond::Holds(1, TokenSet(606)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5482,8 +5632,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5506,8 +5656,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5531,8 +5681,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5554,8 +5704,8 @@ pub(crate) static FORMS: [Form; 93] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[332, 333],
-        accepted: TokenSet(606),
+        slots: &[333, 334],
+        accepted: TokenSet(607),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

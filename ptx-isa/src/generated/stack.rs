@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 3] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type d",
         complete: true,
         ptxas: false,
-        slots: &[333],
-        accepted: TokenSet(539),
+        slots: &[334],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -24,7 +24,10 @@ pub(crate) static FORMS: [Form; 3] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Volatile,
+        }],
         notes: &[],
     },
     // stackrestore .type a
@@ -33,8 +36,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type a",
         complete: true,
         ptxas: false,
-        slots: &[333],
-        accepted: TokenSet(539),
+        slots: &[334],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
@@ -45,7 +48,10 @@ pub(crate) static FORMS: [Form; 3] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
     // alloca .type ptr, size{, immAlign}
@@ -54,8 +60,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type ptr, size{, immAlign}",
         complete: true,
         ptxas: false,
-        slots: &[333],
-        accepted: TokenSet(539),
+        slots: &[334],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -69,7 +75,10 @@ pub(crate) static FORMS: [Form; 3] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Side,
+        }],
         notes: &[],
     },
 ];

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 8] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
         complete: true,
         ptxas: false,
-        slots: &[334, 335, 276, 336, 337],
-        accepted: TokenSet(611),
+        slots: &[335, 336, 276, 337, 338],
+        accepted: TokenSet(612),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,14 +46,17 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(614)),
+                    Cond::Holds(0, TokenSet(615)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Surface),
+        }],
         notes: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
@@ -62,8 +65,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[338, 278, 276, 339, 337],
-        accepted: TokenSet(616),
+        slots: &[339, 278, 276, 340, 338],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -88,7 +91,10 @@ pub(crate) static FORMS: [Form; 8] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Surface),
+        }],
         notes: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
@@ -97,8 +103,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[340, 278, 276, 339, 337],
-        accepted: TokenSet(618),
+        slots: &[341, 278, 276, 340, 338],
+        accepted: TokenSet(619),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -107,8 +113,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -122,7 +128,10 @@ pub(crate) static FORMS: [Form; 8] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Surface),
+        }],
         notes: &[],
     },
     // sust.p .geom{.vec}.b32.clamp [a, b], c
@@ -131,8 +140,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[338, 276, 38, 337],
-        accepted: TokenSet(619),
+        slots: &[339, 276, 38, 338],
+        accepted: TokenSet(620),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -157,7 +166,10 @@ pub(crate) static FORMS: [Form; 8] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Surface),
+        }],
         notes: &[],
     },
     // sust.p .ageom{.cop}{.vec}.b32.clamp [a, b], c
@@ -166,8 +178,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: true,
-        slots: &[341, 278, 276, 38, 337],
-        accepted: TokenSet(620),
+        slots: &[342, 278, 276, 38, 338],
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -179,8 +191,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -194,7 +206,10 @@ pub(crate) static FORMS: [Form; 8] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Proxy(Proxy::Surface),
+        }],
         notes: &[],
     },
     // sured.b .op.geom.ctype.clamp [a, b], c
@@ -203,13 +218,13 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 338, 343, 337],
-        accepted: TokenSet(623),
+        slots: &[343, 339, 344, 338],
+        accepted: TokenSet(624),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
-                .access(Access::Update),
+                .access(Access::Atomic),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -236,7 +251,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(231)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(232)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -251,13 +266,26 @@ pub(crate) static FORMS: [Form; 8] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(494))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(495))),
                 ),
                 ptxas: true,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Surface),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+        ],
         notes: &[],
     },
     // sured.p .op.geom.ctype.clamp [a, b], c
@@ -266,13 +294,13 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 338, 344, 337],
-        accepted: TokenSet(625),
+        slots: &[343, 339, 345, 338],
+        accepted: TokenSet(626),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
-                .access(Access::Update),
+                .access(Access::Atomic),
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
@@ -296,7 +324,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(626)),
+                    Cond::Holds(0, TokenSet(627)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: true,
@@ -310,14 +338,27 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(627)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(628)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Surface),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+            },
+        ],
         notes: &[],
     },
     // suq .query.b32 d, [a]
@@ -326,8 +367,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".query.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[345, 38],
-        accepted: TokenSet(629),
+        slots: &[346, 38],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 37] = [
@@ -15,13 +15,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 283, 38],
-        accepted: TokenSet(630),
+        slots: &[347, 46, 47, 283, 38],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
                 .access(Access::Write)
-                .spaces(Spaces::Slot(3)),
+                .spaces(Spaces::Slot(3))
+                .size(Size::Fixed(4)),
             Operand::new("nCols", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
@@ -55,8 +56,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47, 38],
-        accepted: TokenSet(631),
+        slots: &[347, 46, 47, 38],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -95,8 +96,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[346, 46, 47],
-        accepted: TokenSet(632),
+        slots: &[347, 46, 47],
+        accepted: TokenSet(633),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -128,8 +129,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 349, 38],
-        accepted: TokenSet(636),
+        slots: &[46, 47, 348, 349, 350, 38],
+        accepted: TokenSet(637),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -140,7 +141,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -157,107 +159,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -281,8 +283,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 349, 38],
-        accepted: TokenSet(646),
+        slots: &[46, 47, 351, 349, 350, 38],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -293,7 +295,8 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -311,42 +314,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -370,8 +373,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 141, 139, 65],
-        accepted: TokenSet(648),
+        slots: &[46, 47, 352, 349, 353, 141, 139, 65],
+        accepted: TokenSet(649),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -386,7 +389,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -400,37 +404,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -454,8 +458,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 141, 139, 65],
-        accepted: TokenSet(649),
+        slots: &[46, 47, 354, 349, 353, 141, 139, 65],
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -470,7 +474,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -485,37 +490,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -539,8 +544,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 348, 352, 78],
-        accepted: TokenSet(650),
+        slots: &[46, 47, 352, 349, 353, 78],
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -555,7 +560,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -569,37 +575,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -623,8 +629,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 353, 348, 352, 78],
-        accepted: TokenSet(651),
+        slots: &[46, 47, 354, 349, 353, 78],
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -639,7 +645,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::LONGER),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Read),
             Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
         ],
         rules: &[Rule {
@@ -654,37 +661,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -708,13 +715,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 347, 348, 354, 38],
-        accepted: TokenSet(653),
+        slots: &[46, 47, 348, 349, 355, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
@@ -736,107 +744,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(637)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(640))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(643)), Cell::Words(TokenSet(641))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(397))],
-                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
-                    lengths: &[&[8]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
-                    lengths: &[&[16]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(638))],
-                    lengths: &[&[32]],
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -860,13 +868,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 350, 348, 354, 38],
-        accepted: TokenSet(654),
+        slots: &[46, 47, 351, 349, 355, 38],
+        accepted: TokenSet(655),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
             Operand::new("r", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
@@ -889,42 +898,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638))],
+                    cells: &[Cell::Words(TokenSet(639))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(640))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -981,13 +990,14 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[346, 355, 356, 357, 358],
-        accepted: TokenSet(657),
-        ignored: TokenSet(395),
+        slots: &[347, 356, 357, 358, 359],
+        accepted: TokenSet(658),
+        ignored: TokenSet(396),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .mark(Marks::LAX),
+                .mark(Marks::LAX)
+                .access(Access::Write),
             Operand::new("s-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1003,20 +1013,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(658)),
-                    Cond::Holds(2, TokenSet(659)),
+                    Cond::Holds(1, TokenSet(659)),
+                    Cond::Holds(2, TokenSet(660)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(660)),
-                    Cond::Holds(2, TokenSet(661)),
+                    Cond::Holds(1, TokenSet(661)),
+                    Cond::Holds(2, TokenSet(662)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(662))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(663))),
                 ptxas: false,
             },
             Rule {
@@ -1040,6 +1050,14 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::OneThread,
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1049,12 +1067,13 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[346, 359],
-        accepted: TokenSet(664),
+        slots: &[347, 360],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
-            .mark(Marks::LAX)],
+            .mark(Marks::LAX)
+            .access(Access::Update)],
         rules: &[Rule {
             kind: RuleKind::Since(
                 Cond::Always,
@@ -1081,8 +1100,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 361],
-        accepted: TokenSet(667),
+        slots: &[347, 361, 362],
+        accepted: TokenSet(668),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1101,8 +1120,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1116,7 +1135,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1159,6 +1178,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1170,8 +1193,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 360, 362, 361],
-        accepted: TokenSet(671),
+        slots: &[347, 361, 363, 362],
+        accepted: TokenSet(672),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1191,8 +1214,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1204,13 +1227,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(351)),
+                    Cond::Holds(1, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1252,6 +1275,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1264,8 +1291,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(675),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1293,27 +1320,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1332,7 +1359,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1340,9 +1367,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1350,7 +1377,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1369,6 +1396,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1381,8 +1412,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[346, 363, 206, 364, 361],
-        accepted: TokenSet(675),
+        slots: &[347, 364, 206, 365, 362],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1411,27 +1442,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(368)),
-                    Cond::Holds(1, TokenSet(367)),
+                    Cond::Holds(3, TokenSet(369)),
+                    Cond::Holds(1, TokenSet(368)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(363)),
-                    Cond::Holds(1, TokenSet(355)),
+                    Cond::Holds(3, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(356)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(365)), Cond::Holds(3, TokenSet(676))]),
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(364)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1450,7 +1481,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(364)),
+                    Cond::Holds(1, TokenSet(365)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1458,9 +1489,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(368)),
-                        Cond::Holds(3, TokenSet(363)),
-                        Cond::Holds(3, TokenSet(365)),
+                        Cond::Holds(3, TokenSet(369)),
+                        Cond::Holds(3, TokenSet(364)),
+                        Cond::Holds(3, TokenSet(366)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1468,7 +1499,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(676)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1487,6 +1518,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1499,8 +1534,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 361],
-        accepted: TokenSet(679),
+        slots: &[347, 366, 362],
+        accepted: TokenSet(680),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1519,8 +1554,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1566,6 +1601,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1578,8 +1617,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[346, 365, 362, 361],
-        accepted: TokenSet(680),
+        slots: &[347, 366, 363, 362],
+        accepted: TokenSet(681),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1599,8 +1638,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(668)), 4),
-                    (Cond::Holds(0, TokenSet(669)), 8),
+                    (Cond::Holds(0, TokenSet(669)), 4),
+                    (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1612,7 +1651,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -1651,6 +1690,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1662,8 +1705,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 361],
-        accepted: TokenSet(682),
+        slots: &[367, 347, 361, 362],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1685,8 +1728,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1700,7 +1743,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1742,6 +1785,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -1754,8 +1801,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 360, 362, 361],
-        accepted: TokenSet(683),
+        slots: &[367, 347, 361, 363, 362],
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1778,8 +1825,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1791,13 +1838,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(351)),
+                    Cond::Holds(2, TokenSet(352)),
                 ])),
                 ptxas: false,
             },
@@ -1840,6 +1887,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -1851,262 +1902,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(684),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
-        complete: true,
-        ptxas: false,
-        slots: &[366, 346, 363, 206, 364, 361],
-        accepted: TokenSet(684),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .mark(Marks::UNIFIED)
-                .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U64))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
-                .mark(Marks::TMEM)
-                .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::NOT),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(368)),
-                    Cond::Holds(2, TokenSet(367)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(363)),
-                    Cond::Holds(2, TokenSet(355)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(365)), Cond::Holds(4, TokenSet(676))]),
-                    Cond::Holds(2, TokenSet(364)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(364)), Cond::Filled(4)),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Same(1, true),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Always,
-                    &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                    ],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(364)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(355)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::Holds(4, TokenSet(368)),
-                        Cond::Holds(4, TokenSet(363)),
-                        Cond::Holds(4, TokenSet(365)),
-                    ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(676)), Cond::Holds(4, TokenSet(677))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[],
-        effects: &[
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::OneThread,
-            },
-            Effect {
-                when: Cond::Always,
-                kind: EffectKind::Proxy(Proxy::Async),
-            },
-        ],
-        notes: &[
-            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
-        ],
-    },
-    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    Form {
-        section: "9.7.16.10.9.2",
-        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
-        complete: true,
-        ptxas: false,
-        slots: &[366, 346, 365, 361],
+        slots: &[367, 347, 364, 206, 365, 362],
         accepted: TokenSet(685),
         ignored: TokenSet(6),
         operands: &[
@@ -2125,12 +1921,275 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("idesc", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(365)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(356)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
+        complete: true,
+        ptxas: false,
+        slots: &[367, 347, 364, 206, 365, 362],
+        accepted: TokenSet(685),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .mark(Marks::UNIFIED)
+                .access(Access::Read),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::NOT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(369)),
+                    Cond::Holds(2, TokenSet(368)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(364)),
+                    Cond::Holds(2, TokenSet(356)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Holds(2, TokenSet(365)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(365)),
+                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(356)),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[
+                        Cond::Holds(4, TokenSet(369)),
+                        Cond::Holds(4, TokenSet(364)),
+                        Cond::Holds(4, TokenSet(366)),
+                    ]),
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
+        ],
+        notes: &[
+            "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
+        ],
+    },
+    // tcgen05.mma .sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    Form {
+        section: "9.7.16.10.9.2",
+        syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
+        complete: true,
+        ptxas: false,
+        slots: &[367, 347, 366, 362],
+        accepted: TokenSet(686),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Update),
+            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U64))
+                .mark(Marks::DESCRIPTOR),
+            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TMEM)
+                .access(Access::Read),
+            Operand::new("idesc", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::DESCRIPTOR),
             Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2183,6 +2242,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[
@@ -2195,8 +2258,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[366, 346, 365, 362, 361],
-        accepted: TokenSet(686),
+        slots: &[367, 347, 366, 363, 362],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2219,8 +2282,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(668)), 4),
-                    (Cond::Holds(1, TokenSet(669)), 8),
+                    (Cond::Holds(1, TokenSet(669)), 4),
+                    (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2232,7 +2295,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(672))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
                 ptxas: false,
             },
             Rule {
@@ -2278,6 +2341,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
@@ -2289,8 +2356,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2335,6 +2402,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2345,8 +2416,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 360, 368],
-        accepted: TokenSet(688),
+        slots: &[368, 361, 369],
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2392,6 +2463,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2402,8 +2477,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(689),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2457,6 +2532,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2467,8 +2546,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 369, 368],
-        accepted: TokenSet(689),
+        slots: &[368, 370, 369],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2524,6 +2603,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2533,8 +2616,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2582,6 +2665,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2592,8 +2679,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 360, 368],
-        accepted: TokenSet(690),
+        slots: &[367, 368, 361, 369],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2643,6 +2730,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2652,8 +2743,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(691),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2711,6 +2802,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -2720,8 +2815,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[366, 367, 369, 368],
-        accepted: TokenSet(691),
+        slots: &[367, 368, 370, 369],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2779,6 +2874,10 @@ pub(crate) static FORMS: [Form; 37] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -2843,15 +2942,16 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[346, 370, 183, 10, 41],
-        accepted: TokenSet(693),
+        slots: &[347, 371, 183, 10, 41],
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Update)
+                .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
-                .align(8),
+                .align(8)
+                .size(Size::Fixed(8)),
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
@@ -2868,10 +2968,16 @@ pub(crate) static FORMS: [Form; 37] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
-        }],
+        effects: &[
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::OneThread,
+            },
+        ],
         notes: &[],
     },
 ];

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 14] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(697),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,42 +67,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -120,28 +120,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(617)),
+                    Cond::Holds(0, TokenSet(618)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(700)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -194,8 +194,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(706),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -217,12 +217,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -230,11 +230,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -246,42 +246,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -299,28 +299,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(617)),
+                    Cond::Holds(0, TokenSet(618)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(699)),
+                    Cond::Holds(0, TokenSet(700)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -344,7 +344,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -370,8 +370,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(697),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -393,12 +393,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -406,11 +406,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -422,42 +422,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -468,7 +468,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -499,7 +499,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -518,8 +518,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(706),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -541,12 +541,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -554,11 +554,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -570,42 +570,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(6, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -616,7 +616,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -640,7 +640,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -663,8 +663,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(697),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -686,12 +686,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -703,11 +703,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -719,42 +719,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -765,7 +765,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -795,12 +795,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -819,8 +819,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(706),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -842,12 +842,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -859,11 +859,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -875,42 +875,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(7, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -921,7 +921,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -944,12 +944,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -972,8 +972,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 109, 372, 373],
-        accepted: TokenSet(697),
+        slots: &[372, 109, 373, 374],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +995,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1020,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,11 +1034,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1050,42 +1050,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1096,7 +1096,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1126,12 +1126,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1150,8 +1150,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[371, 374, 60, 373],
-        accepted: TokenSet(706),
+        slots: &[372, 375, 60, 374],
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1173,24 +1173,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(612)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
+                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
                     (Cond::Holds(0, TokenSet(700)), 4),
                     (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1198,12 +1198,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(698)), 4),
                     (Cond::Holds(0, TokenSet(699)), 4),
+                    (Cond::Holds(0, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1212,11 +1212,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(612)), 1),
+                    (Cond::Holds(0, TokenSet(613)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(700)), 1),
+                    (Cond::Holds(0, TokenSet(614)), 2),
                     (Cond::Holds(0, TokenSet(701)), 1),
+                    (Cond::Holds(0, TokenSet(702)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1228,42 +1228,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(200)),
+                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(200)),
-                    Cond::Operand(8, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(705)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Operand(8, OperandTest::Present),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1274,7 +1274,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(704)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1297,12 +1297,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(703))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(702)),
+                    Cond::Holds(0, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1325,8 +1325,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 376, 109, 113, 65],
-        accepted: TokenSet(709),
+        slots: &[376, 377, 109, 113, 65],
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1346,9 +1346,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(613)), 4),
-                    (Cond::Holds(1, TokenSet(698)), 4),
+                    (Cond::Holds(1, TokenSet(614)), 4),
                     (Cond::Holds(1, TokenSet(699)), 4),
+                    (Cond::Holds(1, TokenSet(700)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1368,7 +1368,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(710)),
+                    Cond::Holds(1, TokenSet(711)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1392,14 +1392,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Holds(1, TokenSet(712)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(702)),
+                    Cond::Holds(1, TokenSet(703)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1418,8 +1418,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[377, 38],
-        accepted: TokenSet(713),
+        slots: &[378, 38],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1430,13 +1430,6 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
-                ),
                 ptxas: false,
             },
             Rule {
@@ -1453,6 +1446,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(717)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[],
@@ -1464,8 +1464,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(718),
+        slots: &[379, 38],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1487,8 +1487,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(718),
+        slots: &[379, 38],
+        accepted: TokenSet(719),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1508,8 +1508,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(720),
+        slots: &[380, 38],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1532,8 +1532,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[380],
-        accepted: TokenSet(722),
+        slots: &[381],
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 13] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[386, 91],
-        accepted: TokenSet(737),
+        slots: &[387, 91],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -35,7 +35,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // vote .ballot.b32 d, a
@@ -44,8 +47,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[387, 38],
-        accepted: TokenSet(739),
+        slots: &[388, 38],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -68,7 +71,10 @@ pub(crate) static FORMS: [Form; 13] = [
             },
         ],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // vote .sync.mode.pred d, a, membermask
@@ -77,8 +83,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 386, 91],
-        accepted: TokenSet(740),
+        slots: &[46, 387, 91],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -93,7 +99,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // vote .sync.ballot.b32 d, a, membermask
@@ -102,8 +111,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 387, 38],
-        accepted: TokenSet(741),
+        slots: &[46, 388, 38],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -118,7 +127,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .any.sync.b32 d, a, membermask
@@ -127,8 +139,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 38],
-        accepted: TokenSet(743),
+        slots: &[389, 46, 38],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -143,7 +155,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .any.sync.b64 d, a, membermask
@@ -152,8 +167,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[388, 46, 41],
-        accepted: TokenSet(744),
+        slots: &[389, 46, 41],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -168,7 +183,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // match .all.sync.b32 d{|p}, a, membermask
@@ -177,36 +195,7 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 38],
-        accepted: TokenSet(746),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
-                .optional()
-                .ty(TypeExpr::Scalar(ScalarType::Pred))
-                .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::U32)),
-        ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
-            ptxas: false,
-        }],
-        tables: &[],
-        effects: &[],
-        notes: &[],
-    },
-    // match .all.sync.b64 d{|p}, a, membermask
-    Form {
-        section: "9.7.13.10",
-        syntax: ".all.sync.b64 d{|p}, a, membermask",
-        complete: true,
-        ptxas: false,
-        slots: &[389, 46, 41],
+        slots: &[390, 46, 38],
         accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
@@ -226,7 +215,42 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
+        notes: &[],
+    },
+    // match .all.sync.b64 d{|p}, a, membermask
+    Form {
+        section: "9.7.13.10",
+        syntax: ".all.sync.b64 d{|p}, a, membermask",
+        complete: true,
+        ptxas: false,
+        slots: &[390, 46, 41],
+        accepted: TokenSet(748),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::SINK),
+            Operand::new("p", 0, Within::Pair, Role::Def)
+                .optional()
+                .ty(TypeExpr::Scalar(ScalarType::Pred))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::U32)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(3),
+        }],
         notes: &[],
     },
     // activemask .b32 d
@@ -244,7 +268,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Active),
+        }],
         notes: &[],
     },
     // redux .sync.op.type dst, src, membermask
@@ -254,7 +281,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(748),
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -267,7 +294,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // redux .sync.op.b32 dst, src, membermask
@@ -277,7 +307,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(749),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -290,7 +320,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // redux .sync.op{.abs}{.NaN}.f32 dst, src, membermask
@@ -300,7 +333,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(750),
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -319,7 +352,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
     // elect .sync d|p, membermask
@@ -344,7 +380,10 @@ pub(crate) static FORMS: [Form; 13] = [
             ptxas: false,
         }],
         tables: &[],
-        effects: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Lanes(2),
+        }],
         notes: &[],
     },
 ];

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -57,6 +57,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -67,8 +71,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 190, 59, 59],
-        accepted: TokenSet(752),
+        slots: &[46, 87, 391, 190, 59, 59],
+        accepted: TokenSet(753),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -110,6 +114,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -119,8 +127,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -162,6 +170,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -171,8 +183,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 390, 391, 61, 61],
-        accepted: TokenSet(753),
+        slots: &[46, 87, 391, 392, 61, 61],
+        accepted: TokenSet(754),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -214,6 +226,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -223,8 +239,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -263,6 +279,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -273,8 +293,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 392, 391, 240, 240],
-        accepted: TokenSet(755),
+        slots: &[46, 87, 393, 392, 240, 240],
+        accepted: TokenSet(756),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -314,6 +334,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -324,8 +348,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -364,6 +388,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -374,8 +402,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 190, 198, 199],
-        accepted: TokenSet(757),
+        slots: &[46, 87, 394, 190, 198, 199],
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -416,6 +444,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -425,8 +457,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(760),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -454,8 +486,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -475,6 +507,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -485,8 +521,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 215, 118, 395, 396],
-        accepted: TokenSet(760),
+        slots: &[46, 87, 395, 215, 118, 396, 397],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -515,8 +551,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(545)), Cond::Holds(6, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(552)), Cond::Holds(6, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -536,6 +572,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -546,8 +586,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(762),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -584,6 +624,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -594,8 +638,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 397, 118, 222, 222, 398, 88],
-        accepted: TokenSet(762),
+        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
+        accepted: TokenSet(763),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -634,6 +678,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -643,8 +691,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(763),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -692,6 +740,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -702,8 +754,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 190, 59, 59],
-        accepted: TokenSet(763),
+        slots: &[367, 46, 87, 394, 190, 59, 59],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -752,6 +804,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -761,8 +817,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -811,6 +867,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -820,8 +880,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 393, 391, 61, 61],
-        accepted: TokenSet(764),
+        slots: &[367, 46, 87, 394, 392, 61, 61],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -870,6 +930,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -879,8 +943,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(765),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -926,6 +990,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],
@@ -936,8 +1004,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 390, 391, 240, 240],
-        accepted: TokenSet(765),
+        slots: &[367, 46, 87, 391, 392, 240, 240],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -985,6 +1053,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -994,8 +1066,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(767),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1042,6 +1114,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1051,8 +1127,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 399, 190, 198, 199],
-        accepted: TokenSet(767),
+        slots: &[367, 46, 87, 400, 190, 198, 199],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1100,6 +1176,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1109,8 +1189,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(769),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1145,8 +1225,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1167,6 +1247,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
             },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
+            },
         ],
         notes: &[],
     },
@@ -1176,8 +1260,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[366, 46, 87, 400, 215, 118, 395, 396],
-        accepted: TokenSet(769),
+        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1213,8 +1297,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1234,6 +1318,10 @@ pub(crate) static FORMS: [Form; 25] = [
             Effect {
                 when: Cond::Always,
                 kind: EffectKind::Proxy(Proxy::Async),
+            },
+            Effect {
+                when: Cond::Always,
+                kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
         notes: &[],

@@ -4,8 +4,8 @@
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
     Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step,
-    Table, TokenSet, TypeExpr, Within, Word,
+    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
+    Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 402, 403, 404],
-        accepted: TokenSet(773),
+        slots: &[46, 47, 402, 403, 404, 405],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -54,33 +54,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[2]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -89,12 +74,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -114,8 +114,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 405, 403, 240],
-        accepted: TokenSet(778),
+        slots: &[46, 47, 402, 406, 404, 240],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -165,8 +165,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 406, 403, 135],
-        accepted: TokenSet(779),
+        slots: &[46, 47, 402, 407, 404, 135],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -216,8 +216,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 407, 403, 408],
-        accepted: TokenSet(781),
+        slots: &[46, 47, 193, 408, 404, 409],
+        accepted: TokenSet(782),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -267,8 +267,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 409, 403, 222],
-        accepted: TokenSet(782),
+        slots: &[46, 47, 193, 410, 404, 222],
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -318,8 +318,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 402, 403, 410],
-        accepted: TokenSet(773),
+        slots: &[46, 47, 402, 403, 404, 411],
+        accepted: TokenSet(774),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -357,33 +357,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -392,12 +377,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(759))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -415,8 +415,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 405, 403, 240],
-        accepted: TokenSet(778),
+        slots: &[46, 47, 402, 406, 404, 240],
+        accepted: TokenSet(779),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -464,8 +464,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 406, 403, 135],
-        accepted: TokenSet(779),
+        slots: &[46, 47, 402, 407, 404, 135],
+        accepted: TokenSet(780),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -513,8 +513,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 407, 403, 411],
-        accepted: TokenSet(783),
+        slots: &[46, 47, 194, 408, 404, 412],
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -562,8 +562,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 409, 403, 222],
-        accepted: TokenSet(784),
+        slots: &[46, 47, 194, 410, 404, 222],
+        accepted: TokenSet(785),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -611,8 +611,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 412, 403, 413],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 402, 413, 404, 414],
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -649,21 +649,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(200))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -674,7 +659,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
@@ -689,22 +674,37 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -722,8 +722,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 401, 412, 403, 414],
-        accepted: TokenSet(787),
+        slots: &[46, 47, 402, 413, 404, 415],
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -749,21 +749,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(774)), Cell::Words(TokenSet(200))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -774,7 +759,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
@@ -789,22 +774,37 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(337)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(200))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -822,8 +822,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 190, 191, 215],
-        accepted: TokenSet(789),
+        slots: &[46, 47, 188, 189, 403, 190, 191, 215],
+        accepted: TokenSet(790),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -861,17 +861,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774))],
-                    lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(776))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -891,8 +891,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 118, 395, 396, 118, 215],
-        accepted: TokenSet(790),
+        slots: &[46, 47, 188, 189, 403, 118, 396, 397, 118, 215],
+        accepted: TokenSet(791),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -920,8 +920,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(552)), Cond::Holds(7, TokenSet(552))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(545)), Cond::Holds(7, TokenSet(545))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                 ),
                 ptxas: false,
@@ -936,17 +936,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -966,8 +966,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 402, 65, 61, 61, 65],
-        accepted: TokenSet(791),
+        slots: &[46, 47, 188, 189, 403, 65, 61, 61, 65],
+        accepted: TokenSet(792),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -997,17 +997,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(774))],
+                    cells: &[Cell::Words(TokenSet(775))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(776))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(777))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1027,8 +1027,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 405, 65, 240, 240, 65],
-        accepted: TokenSet(792),
+        slots: &[46, 47, 188, 189, 406, 65, 240, 240, 65],
+        accepted: TokenSet(793),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1068,8 +1068,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 406, 136, 135, 135, 135, 135],
-        accepted: TokenSet(793),
+        slots: &[46, 47, 188, 189, 407, 136, 135, 135, 135, 135],
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1107,8 +1107,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 194, 407, 118, 408, 411, 118, 215],
-        accepted: TokenSet(794),
+        slots: &[46, 47, 193, 194, 408, 118, 409, 412, 118, 215],
+        accepted: TokenSet(795),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1136,8 +1136,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(795)), Cond::Holds(7, TokenSet(795))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(796)), Cond::Holds(7, TokenSet(796))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(797)), Cond::Holds(7, TokenSet(797))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1162,8 +1162,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[415, 88, 46, 47, 193, 194, 409, 118, 222, 222, 118],
-        accepted: TokenSet(797),
+        slots: &[416, 88, 46, 47, 193, 194, 410, 118, 222, 222, 118],
+        accepted: TokenSet(798),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1193,7 +1193,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(387)),
+                    Cond::Holds(0, TokenSet(388)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

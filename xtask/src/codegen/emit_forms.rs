@@ -25,7 +25,7 @@ pub(crate) struct Counts {
     pub(crate) instructions: usize,
 }
 
-const IMPORTS: &str = "#[allow(unused_imports, reason = \"not every family uses everything\")]\nuse crate::{\nAccess, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks, Modifier, Operand, OperandTest,\nProxy, Role, Row, Rule, RuleKind, ScalarType, Spaces, Step, Table, TokenSet, TypeExpr, Within, Word,\n};\n\n";
+const IMPORTS: &str = "#[allow(unused_imports, reason = \"not every family uses everything\")]\nuse crate::{\nAccess, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks, Modifier, Operand, OperandTest,\nProxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Step, Table, TokenSet, TypeExpr, Within, Word,\n};\n\n";
 
 pub(crate) fn emit(
     v: &Vocabulary,

@@ -102,6 +102,17 @@ pub(crate) enum Length {
     Cases(Vec<(Cond, u16)>),
 }
 
+/// How many bytes of memory an access reaches.
+#[derive(Clone, Debug)]
+pub(crate) enum Size {
+    Unknown,
+    Fixed(u16),
+    /// As many as an operand holds.
+    Like(String),
+    /// The value of an operand.
+    Value(String),
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct OperandDef {
     pub(crate) pos: Pos,
@@ -112,11 +123,13 @@ pub(crate) struct OperandDef {
     pub(crate) marks: Vec<String>,
     /// Immediate values: lowest, highest, step; 0 for powers of two.
     pub(crate) range: Option<(i64, i64, i64)>,
-    /// `read`, `write`, `update` or nothing.
+    /// `read`, `write`, `update`, `atomic` or nothing.
     pub(crate) access: Option<String>,
     /// Spaces the address may lie in: a slot, or words.
     pub(crate) spaces: Vec<String>,
     pub(crate) align: u16,
+    /// How many bytes are reached.
+    pub(crate) size: Size,
     pub(crate) iff: Option<Cond>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::condition::{self, Cond};
 use super::notation::{
-    Body, Cell, Effect, Floor, Length, OperandDef, Row, Rule, RuleKind, Table, TypeExpr,
+    Body, Cell, Effect, Floor, Length, OperandDef, Row, Rule, RuleKind, Size, Table, TypeExpr,
 };
 use super::read_block::slot_def;
 use super::source::{Cursor, Line, Result};
@@ -219,6 +219,7 @@ fn operand_def(c: &mut Cursor) -> Result<OperandDef> {
         access: None,
         spaces: Vec::new(),
         align: 0,
+        size: Size::Unknown,
         iff: None,
     };
     while !c.at_end() {
@@ -249,7 +250,7 @@ fn operand_def(c: &mut Cursor) -> Result<OperandDef> {
                 c.word("")?;
                 def.range = Some(range(c)?);
             }
-            "read" | "write" | "update" => def.access = Some(c.word("")?),
+            "read" | "write" | "update" | "atomic" => def.access = Some(c.word("")?),
             "space" => {
                 c.word("")?;
                 c.expect("=")?;
@@ -265,13 +266,25 @@ fn operand_def(c: &mut Cursor) -> Result<OperandDef> {
                 c.word("")?;
                 def.align = c.number("a number of bytes")?;
             }
+            "size" => {
+                c.word("")?;
+                def.size = if c.peek_char().is_some_and(|c| c.is_ascii_digit()) {
+                    Size::Fixed(c.number("a number of bytes")?)
+                } else {
+                    Size::Like(c.word("an operand")?)
+                };
+            }
+            "by" => {
+                c.word("")?;
+                def.size = Size::Value(c.word("an operand")?);
+            }
             "iff" => {
                 c.word("")?;
                 def.iff = Some(condition::read(c)?);
             }
             _ => {
                 return c.expected(
-                    "a type, a mark, `vec`, `range`, an access, `space`, `align` or `iff`",
+                    "a type, a mark, `vec`, `range`, an access, `space`, `align`, `size`, `by` or `iff`",
                 );
             }
         }

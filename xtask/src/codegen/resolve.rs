@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::condition::{Cond, test_text};
 use super::naming::variant;
 use super::notation::{
-    Block, Family, Form, Length, OperandDef, SlotDef, SlotUse, TypeExpr, Within,
+    Block, Family, Form, Length, OperandDef, Size, SlotDef, SlotUse, TypeExpr, Within,
 };
 use super::read_block::split;
 use super::source::{Error, Pos, Result};
@@ -355,10 +355,27 @@ impl<'a> Binder<'a> {
         if def.align > 0 {
             out += &format!(".align({})", def.align);
         }
+        match &def.size {
+            Size::Unknown => {}
+            Size::Fixed(n) => out += &format!(".size(Size::Fixed({n}))"),
+            Size::Like(name) => out += &self.size("Like", name, &def.pos)?,
+            Size::Value(name) => out += &self.size("Value", name, &def.pos)?,
+        }
         if let Some(iff) = &def.iff {
             out += &format!(".iff({})", self.cond(iff, false)?.text());
         }
         Ok(out)
+    }
+
+    /// The size that another operand gives; nothing where this form lacks that operand.
+    fn size(&self, kind: &str, name: &str, pos: &Pos) -> Result<String> {
+        match self.operands.iter().position(|o| o == name) {
+            Some(index) => Ok(format!(".size(Size::{kind}({index}))")),
+            None => {
+                self.missing(name, pos, false)?;
+                Ok(String::new())
+            }
+        }
     }
 
     fn spaces(&self, def: &OperandDef) -> Result<Option<String>> {

@@ -193,7 +193,7 @@ impl Binder<'_> {
             }
             [
                 "converge",
-                name @ ("warp" | "warpgroup" | "cta" | "cluster"),
+                name @ ("active" | "warp" | "warpgroup" | "cta" | "cluster"),
             ] => format!("Converge(Group::{})", variant(name)),
             ["lanes", operand] => match self.operands.iter().position(|o| o == operand) {
                 Some(i) => format!("Lanes({i})"),
@@ -213,9 +213,23 @@ impl Binder<'_> {
                     variant(step)
                 )
             }
+            [
+                "memory",
+                access @ ("read" | "write" | "update" | "atomic"),
+                space,
+            ] => {
+                self.known(space, &effect.pos)?;
+                format!(
+                    "Memory(Access::{}, Modifier::{})",
+                    variant(access),
+                    variant(space)
+                )
+            }
             ["carry", "read"] => "CarryRead".into(),
             ["carry", "write"] => "CarryWrite".into(),
-            [name @ ("volatile" | "fence" | "barrier" | "one-thread" | "side")] => variant(name),
+            [name @ ("volatile" | "fence" | "barrier" | "uniform" | "one-thread" | "side")] => {
+                variant(name)
+            }
             _ => return error(&effect.pos, format!("{} is no effect", words.join(" "))),
         };
         Ok(Some(format!(

@@ -1,0 +1,49 @@
+//! Each kernel with what it reads and writes, and its most registers alive at once.
+//!
+//! `cargo run -p ptx-examples --bin pressure -- FILE`
+
+use std::collections::BTreeMap;
+
+use ptx_analysis::function::FunctionAnalysis;
+use ptx_ir::facts::{ModuleFacts, Space};
+use ptx_ir::{FunctionKind, LineIndex};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("which file?")?;
+    let source = std::fs::read(path)?;
+    let lines = LineIndex::new(&source);
+    let module = ptx_parse::parse(&source).module;
+    let facts = ModuleFacts::new(&module);
+    for (id, function, body) in module.definitions() {
+        let Some(of) = facts
+            .function(id)
+            .filter(|_| function.kind == FunctionKind::Entry)
+        else {
+            continue;
+        };
+        println!("{}", module.name(function.name));
+        let mut accesses: BTreeMap<(String, String), u32> = BTreeMap::new();
+        for (inst, _) in body.insts() {
+            for access in of.inst(inst).memory() {
+                let space = match access.space {
+                    Space::State(space) => space.text().to_owned(),
+                    other => format!("{other:?}").to_lowercase(),
+                };
+                let what = format!("{:?}", access.access).to_lowercase();
+                *accesses.entry((space, what)).or_default() += 1;
+            }
+        }
+        for ((space, what), count) in accesses {
+            println!("  {space}: {what} by {count} instructions");
+        }
+        let pressure = FunctionAnalysis::new(of).pressure;
+        if let Some(stmt) = pressure.at {
+            let line = lines.position(body.source_span(stmt).start).line;
+            println!(
+                "  {} registers of 32 bits alive in line {line}",
+                pressure.units
+            );
+        }
+    }
+    Ok(())
+}

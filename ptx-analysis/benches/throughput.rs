@@ -1,0 +1,118 @@
+//! `cargo bench -p ptx-analysis`: bytes a second of the facts, of control flow with liveness, and of all together.
+//! Nothing is asserted about time, except that twice the function takes at most a little more than twice the time.
+
+#![allow(missing_docs)]
+
+#[path = "../../ptx-print/benches/inputs/mod.rs"]
+mod inputs;
+
+use std::sync::LazyLock;
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+use ptx_analysis::cfg::Cfg;
+use ptx_analysis::liveness::Liveness;
+use ptx_analysis::pressure::Pressure;
+use ptx_analysis::summary::Summary;
+use ptx_analysis::variables::Variables;
+use ptx_ir::Module;
+use ptx_ir::facts::ModuleFacts;
+
+static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+
+fn main() {
+    for input in INPUTS.iter() {
+        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
+    }
+    divan::main();
+}
+
+fn names() -> Vec<&'static str> {
+    INPUTS.iter().map(|i| i.name).collect()
+}
+
+fn text(name: &str) -> &'static [u8] {
+    let input = INPUTS.iter().find(|i| i.name == name);
+    input.map_or(&[], |i| &i.text)
+}
+
+fn liveness(module: &Module, pressure: bool) -> usize {
+    let facts = ModuleFacts::new(module);
+    let mut sum = 0;
+    for (id, _, body) in module.definitions() {
+        let Some(function) = facts.function(id) else {
+            continue;
+        };
+        let cfg = Cfg::new(function);
+        let variables = Variables::new(body);
+        let summary = Summary::new(function, &cfg, &variables);
+        let live = Liveness::new(&cfg, &summary, &variables);
+        sum += cfg
+            .blocks()
+            .map(|(b, _)| live.live_in(b).len())
+            .sum::<usize>();
+        if pressure {
+            sum += Pressure::new(function, &cfg, &variables, &live).units as usize;
+        }
+    }
+    sum
+}
+
+#[divan::bench(args = names())]
+fn facts(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let bytes = BytesCount::new(module.source().len());
+    bencher
+        .counter(bytes)
+        .bench_local(|| ModuleFacts::new(&module).module().bodies.len());
+}
+
+#[divan::bench(args = names())]
+fn cfg_and_liveness(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let bytes = BytesCount::new(module.source().len());
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, false));
+}
+
+#[divan::bench(args = names())]
+fn pressure(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let bytes = BytesCount::new(module.source().len());
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, true));
+}
+
+/// `blocks` blocks in a row of loops, four registers each that live for a few blocks.
+fn long(blocks: usize) -> String {
+    let mut text = String::from(".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n");
+    text += &format!(".reg .pred %p<2>;\n.reg .b32 %r<{}>;\n", blocks * 4 + 16);
+    text += "mov.b32 %r0, 1;\nmov.b32 %r1, 2;\n";
+    for b in 0..blocks {
+        let r = b * 4;
+        let back = b - b % 7;
+        text += &format!(
+            "L{b}:\nadd.s32 %r{}, %r{r}, 1;\nadd.s32 %r{}, %r{}, %r{};\nadd.s32 %r{}, %r{}, 3;\nsetp.eq.s32 %p1, %r{}, 0;\n@%p1 bra L{back};\n",
+            r + 4,
+            r + 5,
+            r + 4,
+            r + 1,
+            r + 2,
+            r + 5,
+            r + 2
+        );
+    }
+    text + "ret;\n}\n"
+}
+
+#[divan::bench(args = [25_000, 50_000, 100_000])]
+fn long_function(bencher: Bencher<'_, '_>, blocks: usize) {
+    let text = long(blocks);
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let bytes = BytesCount::new(text.len());
+    bencher
+        .counter(bytes)
+        .bench_local(|| liveness(&module, true));
+}

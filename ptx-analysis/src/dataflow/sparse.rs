@@ -1,0 +1,162 @@
+//! A set of numbers out of a huge universe.
+
+use super::JoinSemiLattice;
+use super::bits::ones;
+use alloc::vec::Vec;
+
+/// A set that stores only the words of 64 bits that are not empty, ascending.
+///
+/// A function of 100,000 registers and 50,000 blocks would need 625 MB of [`BitSet`](super::BitSet)s; few registers are
+/// live at a time. Memory is that of the numbers in; operations on whole sets are linear in both; those on one number
+/// look it up in logarithmic time and move the words behind it when a word comes or goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseSet {
+    words: Vec<(u32, u64)>,
+}
+
+impl SparseSet {
+    /// The empty set.
+    pub const fn new() -> Self {
+        Self { words: Vec::new() }
+    }
+
+    fn find(&self, item: u32) -> Result<usize, usize> {
+        self.words.binary_search_by_key(&(item / 64), |&(at, _)| at)
+    }
+
+    /// Whether `item` is in.
+    pub fn contains(&self, item: u32) -> bool {
+        self.find(item)
+            .is_ok_and(|i| self.words[i].1 >> (item % 64) & 1 == 1)
+    }
+
+    /// Puts `item` in; says whether that is news.
+    pub fn insert(&mut self, item: u32) -> bool {
+        let bit = 1 << (item % 64);
+        match self.find(item) {
+            Ok(i) => {
+                let old = self.words[i].1;
+                self.words[i].1 |= bit;
+                old & bit == 0
+            }
+            Err(i) => {
+                self.words.insert(i, (item / 64, bit));
+                true
+            }
+        }
+    }
+
+    /// Takes `item` out; says whether it was in.
+    pub fn remove(&mut self, item: u32) -> bool {
+        let bit = 1 << (item % 64);
+        let Ok(i) = self.find(item) else { return false };
+        let old = self.words[i].1;
+        self.words[i].1 &= !bit;
+        if self.words[i].1 == 0 {
+            self.words.remove(i);
+        }
+        old & bit != 0
+    }
+
+    /// Adds what is in `other`; says whether anything changed. Allocates only when words come in.
+    pub fn union(&mut self, other: &Self) -> bool {
+        let (mut changed, mut missing, mut i) = (0, 0, 0);
+        for &(at, word) in &other.words {
+            while self.words.get(i).is_some_and(|&(mine, _)| mine < at) {
+                i += 1;
+            }
+            match self.words.get_mut(i) {
+                Some((mine, bits)) if *mine == at => {
+                    changed |= word & !*bits;
+                    *bits |= word;
+                }
+                _ => missing += 1,
+            }
+        }
+        if missing > 0 {
+            self.merge(other, missing);
+        }
+        changed != 0 || missing > 0
+    }
+
+    /// Makes room for the words that only `other` has and moves all into place, from the last on.
+    fn merge(&mut self, other: &Self, missing: usize) {
+        let mut mine = self.words.len();
+        let mut to = mine + missing;
+        self.words.resize(to, (0, 0));
+        for &(at, word) in other.words.iter().rev() {
+            while mine > 0 && self.words[mine - 1].0 > at {
+                (mine, to) = (mine - 1, to - 1);
+                self.words[to] = self.words[mine];
+            }
+            if mine > 0 && self.words[mine - 1].0 == at {
+                continue;
+            }
+            to -= 1;
+            self.words[to] = (at, word);
+        }
+    }
+
+    /// Keeps what is in `other` too; says whether anything changed.
+    pub fn intersect(&mut self, other: &Self) -> bool {
+        self.combine(other, |mine, theirs| mine & theirs)
+    }
+
+    /// Takes out what is in `other`; says whether anything changed.
+    pub fn subtract(&mut self, other: &Self) -> bool {
+        self.combine(other, |mine, theirs| mine & !theirs)
+    }
+
+    fn combine(&mut self, other: &Self, new: impl Fn(u64, u64) -> u64) -> bool {
+        let (mut changed, mut i) = (0, 0);
+        self.words.retain_mut(|(at, word)| {
+            while other.words.get(i).is_some_and(|&(theirs, _)| theirs < *at) {
+                i += 1;
+            }
+            let theirs = other.words.get(i).filter(|w| w.0 == *at).map_or(0, |w| w.1);
+            let old = core::mem::replace(word, new(*word, theirs));
+            changed |= old ^ *word;
+            *word != 0
+        });
+        changed != 0
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    /// How many are in.
+    pub fn count(&self) -> usize {
+        self.words
+            .iter()
+            .map(|(_, word)| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// Whether none is in.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// What is in, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().flat_map(|&(at, word)| ones(at, word))
+    }
+}
+
+impl FromIterator<u32> for SparseSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(items: I) -> Self {
+        let mut set = Self::new();
+        for item in items {
+            set.insert(item);
+        }
+        set
+    }
+}
+
+impl JoinSemiLattice for SparseSet {
+    fn join(&mut self, other: &Self) -> bool {
+        self.union(other)
+    }
+}

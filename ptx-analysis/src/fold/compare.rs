@@ -1,0 +1,123 @@
+//! Comparison and selection: sections 9.7.6 and 9.7.7.
+
+use super::integer::Int;
+use super::soft::Format;
+use super::words::{FTZ, Words};
+use super::{Folded, mask};
+use core::cmp::Ordering;
+use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
+
+pub(super) fn compare(opcode: Opcode, words: &Words, operands: &[u128]) -> Option<Folded> {
+    words.only(FTZ)?;
+    let [Some(test), None] = words.choice else {
+        return None;
+    };
+    let (target, ty) = match opcode {
+        Opcode::Set => (words.ty(0)?, words.ty(1)?),
+        _ if words.ty(1).is_none() => (ScalarType::Pred, words.ty(0)?),
+        _ => return None,
+    };
+    let (&[a, b], rest) = operands.split_first_chunk()?;
+    let holds = holds(test, words, ty, a, b)?;
+    let with = |value: bool| match (words.logic, rest) {
+        (None, []) => Some(value),
+        (Some(Modifier::And), &[c]) => Some(value && c & 1 == 1),
+        (Some(Modifier::Or), &[c]) => Some(value || c & 1 == 1),
+        (Some(Modifier::Xor), &[c]) => Some(value != (c & 1 == 1)),
+        _ => None,
+    };
+    let result = with(holds)?;
+    let bits = match target {
+        ScalarType::Pred => u128::from(result),
+        ScalarType::U32 | ScalarType::S32 => u128::from(result) * mask(32),
+        ScalarType::U16 | ScalarType::S16 => u128::from(result) * mask(16),
+        ScalarType::F32 => u128::from(result) * 0x3f80_0000,
+        _ => return None,
+    };
+    let second = if opcode == Opcode::Setp {
+        Some(with(!holds)?)
+    } else {
+        None
+    };
+    Some(Folded {
+        second,
+        ..Folded::new(bits, target)?
+    })
+}
+
+fn holds(test: Modifier, words: &Words, ty: ScalarType, a: u128, b: u128) -> Option<bool> {
+    if let Some(format) = Format::of(ty) {
+        let read = |x: u128| {
+            let x = x & mask(ty.bits());
+            format.decode(if words.has(FTZ) { format.flush(x) } else { x })
+        };
+        let order = match (read(a), read(b)) {
+            (Some(a), Some(b)) => Some(a.compare(b)),
+            _ => None,
+        };
+        return Some(match test {
+            Modifier::Num => order.is_some(),
+            Modifier::Nan => order.is_none(),
+            Modifier::Equ => order.is_none_or(Ordering::is_eq),
+            Modifier::Neu => order.is_none_or(Ordering::is_ne),
+            Modifier::Ltu => order.is_none_or(Ordering::is_lt),
+            Modifier::Leu => order.is_none_or(Ordering::is_le),
+            Modifier::Gtu => order.is_none_or(Ordering::is_gt),
+            Modifier::Geu => order.is_none_or(Ordering::is_ge),
+            Modifier::Eq => order.is_some_and(Ordering::is_eq),
+            Modifier::Ne => order.is_some_and(Ordering::is_ne),
+            Modifier::Lt => order.is_some_and(Ordering::is_lt),
+            Modifier::Le => order.is_some_and(Ordering::is_le),
+            Modifier::Gt => order.is_some_and(Ordering::is_gt),
+            Modifier::Ge => order.is_some_and(Ordering::is_ge),
+            _ => return None,
+        });
+    }
+    words.only(0)?;
+    let order = match ty.kind() {
+        TypeKind::Bits if ty.bits() <= 64 => {
+            let equal = (a ^ b) & mask(ty.bits()) == 0;
+            return match test {
+                Modifier::Eq => Some(equal),
+                Modifier::Ne => Some(!equal),
+                _ => None,
+            };
+        }
+        _ => {
+            let int = Int::of(ty)?;
+            int.value(a).cmp(&int.value(b))
+        }
+    };
+    let unsigned = ty.kind() == TypeKind::Unsigned;
+    Some(match test {
+        Modifier::Eq => order.is_eq(),
+        Modifier::Ne => order.is_ne(),
+        Modifier::Lt => order.is_lt(),
+        Modifier::Le => order.is_le(),
+        Modifier::Gt => order.is_gt(),
+        Modifier::Ge => order.is_ge(),
+        Modifier::Lo if unsigned => order.is_lt(),
+        Modifier::Ls if unsigned => order.is_le(),
+        Modifier::Hi if unsigned => order.is_gt(),
+        Modifier::Hs if unsigned => order.is_ge(),
+        _ => return None,
+    })
+}
+
+pub(super) fn select(opcode: Opcode, words: &Words, operands: &[u128]) -> Option<Folded> {
+    words.only(FTZ)?;
+    let &[a, b, c] = operands else { return None };
+    let first = match (opcode, words.ty(1)) {
+        (Opcode::Selp, None) => c & 1 == 1,
+        (Opcode::Slct, Some(ScalarType::S32)) => c as i32 >= 0,
+        (Opcode::Slct, Some(ScalarType::F32)) => {
+            let format = Format::of(ScalarType::F32)?;
+            let c = c & mask(32);
+            let number = format.decode(if words.has(FTZ) { format.flush(c) } else { c });
+            // A NaN selects the second; -0 counts as zero.
+            number.is_some_and(|n| !n.negative || n.is_zero())
+        }
+        _ => return None,
+    };
+    Folded::new(if first { a } else { b }, words.ty(0)?)
+}

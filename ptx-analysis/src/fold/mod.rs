@@ -1,0 +1,154 @@
+//! Exact results of instructions whose operands are constants, by the semantics of the manual.
+//!
+//! [`fold`] refuses (`None`) whatever the manual leaves open: division by zero, the bits of a NaN that an instruction
+//! makes, approximations. Opcodes are named in this folder and nowhere else: what an instruction computes is code.
+
+mod bits;
+mod compare;
+mod convert;
+mod float;
+mod integer;
+mod soft;
+mod words;
+
+use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
+use words::Words;
+
+/// An instruction with the values it reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// Its first word.
+    pub opcode: Opcode,
+    /// All words after it, as written.
+    pub modifiers: &'a [Modifier],
+    /// The bits of the source operands, in their order, a predicate as 0 or 1 with its `!` applied. What lies above the
+    /// width of an operand's type is ignored.
+    pub operands: &'a [u128],
+    /// The carry register, for instructions that read it.
+    pub carry: Option<bool>,
+}
+
+/// What an instruction computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// The bits of the destination, in the width of `ty`; in a wider register the client extends them by `ty`.
+    pub value: u128,
+    /// The type of the destination.
+    pub ty: ScalarType,
+    /// The second destination: `q` of `setp`, `p` of `lop3`.
+    pub second: Option<bool>,
+    /// What goes to the carry register, for instructions that write it.
+    pub carry: Option<bool>,
+}
+
+impl Folded {
+    fn new(value: u128, ty: ScalarType) -> Option<Self> {
+        Some(Self {
+            value: value & mask(ty.bits()),
+            ty,
+            second: None,
+            carry: None,
+        })
+    }
+}
+
+/// The result of `operation`, if its form is known and the manual fixes the result to the bit. Constant time.
+pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
+    let Operation {
+        opcode,
+        modifiers,
+        operands,
+        carry,
+    } = *operation;
+    let instruction = find_instruction(opcode, modifiers)?;
+    let free = modifiers.get(instruction.words().len()..)?;
+    // A form that takes these words: what is no PTX is not folded.
+    instruction
+        .forms()
+        .iter()
+        .find(|form| form.match_modifiers(free).is_some())?;
+    let words = Words::read(modifiers)?;
+    let float = words.types().any(|ty| element(ty).is_float());
+    // The one place that says which evaluator an instruction has.
+    match opcode {
+        Opcode::Cvt => convert::cvt(&words, operands),
+        Opcode::Set | Opcode::Setp => compare::compare(opcode, &words, operands),
+        Opcode::Selp | Opcode::Slct => compare::select(opcode, &words, operands),
+        Opcode::Addc | Opcode::Subc | Opcode::Madc => {
+            integer::carried(opcode, &words, operands, carry)
+        }
+        Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(words::CC) => {
+            integer::carried(opcode, &words, operands, None)
+        }
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Fma
+        | Opcode::Mad
+        | Opcode::Div
+        | Opcode::Rcp
+        | Opcode::Sqrt
+        | Opcode::Abs
+        | Opcode::Neg
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Copysign
+        | Opcode::Testp
+            if float =>
+        {
+            float::arithmetic(opcode, &words, operands)
+        }
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Mad
+        | Opcode::Mul24
+        | Opcode::Mad24
+        | Opcode::Sad
+        | Opcode::Div
+        | Opcode::Rem
+        | Opcode::Abs
+        | Opcode::Neg
+        | Opcode::Min
+        | Opcode::Max => integer::arithmetic(opcode, &words, operands),
+        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, &words, operands),
+        Opcode::Popc
+        | Opcode::Clz
+        | Opcode::Brev
+        | Opcode::Bfind
+        | Opcode::Bfe
+        | Opcode::Bfi
+        | Opcode::Fns
+        | Opcode::Szext
+        | Opcode::Bmsk
+        | Opcode::Prmt
+        | Opcode::Shf
+        | Opcode::Shl
+        | Opcode::Shr
+        | Opcode::Lop3
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Cnot => bits::evaluate(opcode, &words, operands),
+        _ => None,
+    }
+}
+
+fn element(ty: ScalarType) -> ScalarType {
+    ty.element().unwrap_or(ty)
+}
+
+/// The lowest `bits` bits.
+fn mask(bits: u16) -> u128 {
+    match bits {
+        128.. => u128::MAX,
+        _ => (1 << bits) - 1,
+    }
+}
+
+/// The value of `bits` bits in two's complement.
+fn signed(value: u128, bits: u16) -> i128 {
+    let above = 128u32.saturating_sub(bits.into()).min(127);
+    ((value << above) as i128) >> above
+}

@@ -1,0 +1,310 @@
+//! Which definitions reach which reads, and back; and which reads may see a register that nothing wrote.
+//!
+//! A forward may-analysis over sets of definitions, joined by union: an unconditional write ends those before it, a
+//! conditional one adds to them. Each definition is followed on its own to where its variable is live, so that the cost
+//! is that of the answer and not definitions times blocks. Exact for the paths of the graph.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::{Statement, StmtId};
+
+use crate::cfg::{BlockId, Cfg};
+use crate::graph::Table;
+use crate::liveness::Liveness;
+use crate::variables::Variables;
+
+/// A place where a variable is read or written.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Site {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The variable.
+    pub variable: u32,
+    /// Of a write: whether the old value may remain.
+    pub conditional: bool,
+}
+
+/// Definitions, reads, and what connects them.
+#[derive(Clone, Debug)]
+pub struct Reaching {
+    /// Every write, in the order of the statements.
+    pub defs: Vec<Site>,
+    /// Every read, in the order of the statements.
+    pub uses: Vec<Site>,
+    /// For each read the numbers of the definitions whose value it may see.
+    pub defs_of_use: Table,
+    /// For each definition the numbers of the reads that may see it.
+    pub uses_of_def: Table,
+    /// Whether each read may see what was there when the function began.
+    pub uninitialised: Vec<bool>,
+}
+
+/// Stands for what was there at the start, in the lists of one block.
+const START: u32 = u32::MAX;
+
+impl Reaching {
+    /// Follows every definition.
+    pub fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        liveness: &Liveness,
+    ) -> Self {
+        let mut local = Local::new(facts, cfg, variables);
+        let arriving = arriving(cfg, liveness, &local.leaving);
+        local.resolve(facts, cfg, &arriving);
+        let Local {
+            defs,
+            uses,
+            links,
+            uninitialised,
+            ..
+        } = local;
+        let defs_of_use = Table::new(uses.len(), links.iter().copied());
+        let back = links.iter().map(|&(u, d)| (d, u));
+        let uses_of_def = Table::new(defs.len(), back);
+        Self {
+            defs,
+            uses,
+            defs_of_use,
+            uses_of_def,
+            uninitialised,
+        }
+    }
+}
+
+/// Follows the definitions that leave their blocks: (block, variable, definition), sorted, for each one that arrives.
+fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u32, u32)> {
+    let live = |block: u32, variable: u32| {
+        let live = liveness.live_in(BlockId::new(block));
+        live.binary_search(&variable).is_ok()
+    };
+    let entry = Cfg::ENTRY;
+    let mut found: Vec<(u32, u32, u32)> = Vec::new();
+    let mut work: Vec<u32> = Vec::new();
+    // Who ends a variable where: sorted, to be searched.
+    let mut ended: Vec<(u32, u32)> = leaving
+        .iter()
+        .filter(|l| l.ends)
+        .map(|l| (l.block, l.variable))
+        .collect();
+    ended.sort_unstable();
+    let mut seen = alloc::vec![0u32; cfg.len()];
+    let mut stamp = 0;
+    let mut follow = |def: u32, variable: u32, start: &mut Vec<u32>| {
+        stamp += 1;
+        while let Some(block) = start.pop() {
+            let Some(mark) = seen.get_mut(block as usize) else {
+                continue;
+            };
+            if *mark == stamp || !live(block, variable) {
+                continue;
+            }
+            *mark = stamp;
+            found.push((block, variable, def));
+            if ended.binary_search(&(block, variable)).is_err() {
+                start.extend(cfg.out(BlockId::new(block)).iter().map(|e| e.to.as_u32()));
+            }
+        }
+    };
+    for &variable in liveness.live_in(entry) {
+        work.push(entry.as_u32());
+        follow(START, variable, &mut work);
+    }
+    for leaving in leaving {
+        let Some(def) = leaving.def else { continue };
+        let out = cfg.out(BlockId::new(leaving.block));
+        work.extend(out.iter().map(|e| e.to.as_u32()));
+        follow(def, leaving.variable, &mut work);
+    }
+    found.sort_unstable();
+    found
+}
+
+/// A definition at the end of its block.
+struct Leaving {
+    block: u32,
+    variable: u32,
+    def: Option<u32>,
+    /// Whether the block writes the variable for certain; said once for each variable.
+    ends: bool,
+}
+
+struct Local<'a> {
+    variables: &'a Variables,
+    defs: Vec<Site>,
+    uses: Vec<Site>,
+    leaving: Vec<Leaving>,
+    links: Vec<(u32, u32)>,
+    uninitialised: Vec<bool>,
+    /// The definitions at hand of each variable, and the block for which they are right, counted from one.
+    now: Vec<(u32, Vec<u32>)>,
+}
+
+impl<'a> Local<'a> {
+    /// Finds the definitions that leave each block.
+    fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &'a Variables) -> Self {
+        let mut local = Self {
+            variables,
+            defs: Vec::new(),
+            uses: Vec::new(),
+            leaving: Vec::new(),
+            links: Vec::new(),
+            uninitialised: Vec::new(),
+            now: alloc::vec![(0, Vec::new()); variables.len()],
+        };
+        let mut touched = Vec::new();
+        for (id, block) in cfg.blocks() {
+            let stamp = id.as_u32() + 1;
+            touched.clear();
+            each(facts, block.first, block.end, |stmt, mentions| {
+                for m in mentions
+                    .clone()
+                    .filter(|m| m.usage.writes() || m.usage.may_write())
+                {
+                    for variable in variables.of(m.place) {
+                        let def = local.defs.len() as u32;
+                        let conditional = !m.usage.writes();
+                        let site = Site {
+                            stmt,
+                            variable,
+                            conditional,
+                        };
+                        // A register that stands twice among the results is written once.
+                        if local.defs.last().is_some_and(|d| d.stmt == stmt)
+                            && local
+                                .defs
+                                .iter()
+                                .rev()
+                                .take_while(|d| d.stmt == stmt)
+                                .any(|d| *d == site)
+                        {
+                            continue;
+                        }
+                        local.defs.push(site);
+                        let Some((block, now)) = local.now.get_mut(variable as usize) else {
+                            continue;
+                        };
+                        if *block != stamp {
+                            *block = stamp;
+                            now.clear();
+                            touched.push((variable, false));
+                        }
+                        if !conditional {
+                            now.clear();
+                            touched.push((variable, true));
+                        }
+                        now.push(def);
+                    }
+                }
+            });
+            touched.sort_unstable();
+            touched.dedup();
+            for &(variable, ends) in &touched {
+                if ends {
+                    local.leaving.push(Leaving {
+                        block: id.as_u32(),
+                        variable,
+                        def: None,
+                        ends,
+                    });
+                } else if let Some((_, now)) = local.now.get(variable as usize) {
+                    local.leaving.extend(now.iter().map(|&def| Leaving {
+                        block: id.as_u32(),
+                        variable,
+                        def: Some(def),
+                        ends: false,
+                    }));
+                }
+            }
+        }
+        local
+    }
+
+    /// Connects every read with what arrives.
+    fn resolve(&mut self, facts: FunctionFacts<'_>, cfg: &Cfg, arriving: &[(u32, u32, u32)]) {
+        for (block, _) in &mut self.now {
+            *block = 0;
+        }
+        let variables = self.variables;
+        let mut next_def = 0;
+        for (id, block) in cfg.blocks() {
+            each(facts, block.first, block.end, |stmt, mentions| {
+                let first = self.uses.len();
+                for m in mentions.clone().filter(|m| m.usage.reads()) {
+                    for variable in variables.of(m.place) {
+                        let site = Site {
+                            stmt,
+                            variable,
+                            conditional: false,
+                        };
+                        if self.uses.iter().skip(first).any(|u| *u == site) {
+                            continue;
+                        }
+                        let number = self.uses.len() as u32;
+                        self.uses.push(site);
+                        let now = current(&mut self.now, id.as_u32(), variable, arriving);
+                        self.uninitialised.push(now.contains(&START));
+                        let defs = now.iter().filter(|&&d| d != START);
+                        self.links.extend(defs.map(|&def| (number, def)));
+                    }
+                }
+                while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt) {
+                    let now = current(&mut self.now, id.as_u32(), site.variable, arriving);
+                    let def = next_def as u32;
+                    // Around a loop it may have come back to itself: then it stands where it arrived.
+                    let key = |d| (id.as_u32(), site.variable, d);
+                    let first = arriving.partition_point(|a| *a < key(0));
+                    let came = arriving.binary_search(&key(def)).ok().map(|at| at - first);
+                    if !site.conditional {
+                        now.clear();
+                        now.push(def);
+                    } else if came.is_none_or(|at| now.get(at) != Some(&def)) {
+                        now.push(def);
+                    }
+                    next_def += 1;
+                }
+            });
+        }
+    }
+}
+
+/// The definitions of a variable at hand, in a block.
+fn current<'n>(
+    now: &'n mut Vec<(u32, Vec<u32>)>,
+    block: u32,
+    variable: u32,
+    arriving: &[(u32, u32, u32)],
+) -> &'n mut Vec<u32> {
+    let index = variable as usize;
+    if index >= now.len() {
+        now.resize(index + 1, (0, Vec::new()));
+    }
+    let (stamp, defs) = &mut now[index];
+    if *stamp != block + 1 {
+        *stamp = block + 1;
+        defs.clear();
+        let start = arriving.partition_point(|&(b, v, _)| (b, v) < (block, variable));
+        let rest = arriving.get(start..).unwrap_or_default().iter();
+        let mine = rest.take_while(|&&(b, v, _)| (b, v) == (block, variable));
+        defs.extend(mine.map(|&(_, _, def)| def));
+    }
+    defs
+}
+
+/// Calls `with` with the mentions of every statement from `first` to before `end`.
+fn each(
+    facts: FunctionFacts<'_>,
+    first: StmtId,
+    end: StmtId,
+    mut with: impl FnMut(StmtId, &Mentions<'_>),
+) {
+    for stmt in (first.as_u32()..end.as_u32()).map(StmtId::new) {
+        match facts.body().statements.get(stmt) {
+            Some(&Statement::Inst(inst)) => with(stmt, &facts.inst(inst).registers()),
+            Some(&Statement::Opaque(opaque)) => with(stmt, &facts.opaque(opaque)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! The analysis as one JSON object a file; the fields are described in `JSON.md`.
+//!
+//! Written by hand, byte by byte: most of the output is lists of names, each of which is made into JSON once.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use ptx_analysis::cfg::{Block, BlockId};
+use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::pressure::CLASSES;
+use ptx_ir::facts::{Facts, FunctionFacts, Mention, Mentions, ModuleFacts, Space};
+use ptx_ir::{
+    Body, EntityId, FuncId, FunctionKind, Item, LineIndex, Module, Operand, Statement, StmtId,
+};
+use ptx_isa::{Access, Modifier, RegisterClass};
+
+use super::names;
+use crate::render::SCHEMA;
+
+/// Writes the object of a file, and a newline.
+pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) {
+    let facts = ModuleFacts::new(module);
+    let lines = LineIndex::new(module.source());
+    let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
+    string(out, file);
+    out.extend_from_slice(b",\"functions\":[");
+    let starts = module.items().filter_map(|(item, what)| match what {
+        Item::Function(id) => Some((id, module.span(item).start)),
+        _ => None,
+    });
+    let starts: HashMap<FuncId, u32> = starts.collect();
+    let mut first = true;
+    for (id, _, _) in module.definitions() {
+        let Some(function) = facts.function(id) else {
+            continue;
+        };
+        comma(out, &mut first);
+        let analysis = FunctionAnalysis::new(function);
+        Writer {
+            module,
+            facts: function,
+            body: function.body(),
+            names: names::of(module, function.body(), &analysis.variables),
+            analysis,
+            lines: &lines,
+            seen: Vec::new(),
+            stamp: 0,
+            out,
+        }
+        .function(id, starts.get(&id).copied(), insts);
+    }
+    out.extend_from_slice(b"]}\n");
+}
+
+fn comma(out: &mut Vec<u8>, first: &mut bool) {
+    if !std::mem::replace(first, false) {
+        out.push(b',');
+    }
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    if serde_json::to_writer(&mut *out, text).is_err() {
+        out.extend_from_slice(b"\"\"");
+    }
+}
+
+/// A number, without the machinery of formatting.
+fn number(out: &mut Vec<u8>, value: u32) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+struct Writer<'a> {
+    module: &'a Module,
+    facts: FunctionFacts<'a>,
+    body: &'a Body,
+    analysis: FunctionAnalysis,
+    names: Vec<Vec<u8>>,
+    lines: &'a LineIndex,
+    /// For each variable or block the last list it was put in.
+    seen: Vec<u32>,
+    stamp: u32,
+    out: &'a mut Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn text(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn line(&self, offset: u32) -> u32 {
+        self.lines.position(offset).line
+    }
+
+    fn function(&mut self, id: FuncId, start: Option<u32>, insts: bool) {
+        let Some(function) = self.module.functions.get(id) else {
+            return;
+        };
+        self.text("{\"name\":");
+        string(self.out, self.module.name(function.name));
+        self.text(",\"kind\":\"");
+        self.text(match function.kind {
+            FunctionKind::Entry => "entry",
+            FunctionKind::Func => "func",
+        });
+        let start = start.unwrap_or(self.body.base);
+        let _ = write!(
+            self.out,
+            "\",\"line\":{},\"entry\":0,\"blocks\":[",
+            self.line(start)
+        );
+        let blocks: Vec<(BlockId, Block)> =
+            self.analysis.cfg.blocks().map(|(i, b)| (i, *b)).collect();
+        let mut first = true;
+        for (id, block) in blocks.iter().filter(|(_, b)| !b.hub) {
+            comma(self.out, &mut first);
+            self.block(*id, block);
+        }
+        self.text("],\"pressure\":");
+        self.pressure();
+        if insts {
+            self.text(",\"insts\":[");
+            let mut first = true;
+            for (id, block) in blocks.iter().filter(|(_, b)| !b.hub) {
+                self.insts(*id, block, &mut first);
+            }
+            self.text("]");
+        }
+        self.text("}");
+    }
+
+    fn block(&mut self, id: BlockId, block: &Block) {
+        let _ = write!(self.out, "{{\"id\":{},\"label\":", id.as_u32());
+        let label = block.label.and_then(|l| self.body.labels.get(l));
+        match label {
+            Some(label) => string(self.out, self.module.name(label.name)),
+            None => self.text("null"),
+        }
+        let (first, last) = self.block_lines(block);
+        let _ = write!(
+            self.out,
+            ",\"first_line\":{first},\"last_line\":{last},\"succ\":["
+        );
+        let (successors, exits) = self.successors(id);
+        for (nth, to) in successors.iter().enumerate() {
+            if nth > 0 {
+                self.out.push(b',');
+            }
+            number(self.out, to.as_u32());
+        }
+        let reachable = self.analysis.is_reachable(id);
+        let _ = write!(
+            self.out,
+            "],\"exits\":{},\"unknown\":{},\"reachable\":{reachable},\"idom\":",
+            block.exits || exits,
+            block.unknown
+        );
+        let idom = self.above(id, FunctionAnalysis::idom);
+        self.id_or_null(idom);
+        self.text(",\"ipdom\":");
+        let ipdom = self.above(id, FunctionAnalysis::ipdom);
+        self.id_or_null(ipdom.filter(|_| reachable));
+        self.text(",\"loop_header\":");
+        let header = self.analysis.loops.header(id.as_u32()).map(BlockId::new);
+        let header = header.filter(|&h| !self.is_hub(h));
+        self.id_or_null(header);
+        let depth = self.analysis.loops.depth(id.as_u32());
+        let _ = write!(self.out, ",\"loop_depth\":{depth}");
+        let at = id.as_u32();
+        names_of(
+            self.out,
+            "uses",
+            &self.names,
+            self.analysis.summary.uses.row(at),
+        );
+        names_of(
+            self.out,
+            "kills",
+            &self.names,
+            self.analysis.summary.kills.row(at),
+        );
+        names_of(
+            self.out,
+            "defs",
+            &self.names,
+            self.analysis.summary.defs.row(at),
+        );
+        names_of(
+            self.out,
+            "live_in",
+            &self.names,
+            self.analysis.liveness.live_in(id),
+        );
+        names_of(
+            self.out,
+            "live_out",
+            &self.names,
+            self.analysis.liveness.live_out(id),
+        );
+        self.text("}");
+    }
+
+    fn id_or_null(&mut self, id: Option<BlockId>) {
+        match id {
+            Some(id) => number(self.out, id.as_u32()),
+            None => self.text("null"),
+        }
+    }
+
+    /// Hubs are not shown: what stands above one stands above what is below it.
+    fn above(
+        &self,
+        id: BlockId,
+        of: impl Fn(&FunctionAnalysis, BlockId) -> Option<BlockId>,
+    ) -> Option<BlockId> {
+        let mut at = of(&self.analysis, id);
+        while let Some(hub) = at.filter(|&b| self.is_hub(b)) {
+            at = of(&self.analysis, hub);
+        }
+        at
+    }
+
+    fn is_hub(&self, id: BlockId) -> bool {
+        self.analysis.cfg.block(id).is_some_and(|b| b.hub)
+    }
+
+    /// The blocks that may follow, hubs replaced by what they stand for, and whether such a hub leads out.
+    fn successors(&mut self, id: BlockId) -> (Vec<BlockId>, bool) {
+        let cfg = &self.analysis.cfg;
+        self.stamp += 1;
+        self.seen.resize(cfg.len().max(self.names.len()), 0);
+        let (mut found, mut exits) = (Vec::new(), false);
+        let mut work = vec![id];
+        while let Some(from) = work.pop() {
+            exits |= from != id && cfg.block(from).is_some_and(|b| b.exits);
+            for edge in cfg.out(from) {
+                let Some(seen) = self.seen.get_mut(edge.to.index()) else {
+                    continue;
+                };
+                if std::mem::replace(seen, self.stamp) == self.stamp {
+                    continue;
+                }
+                if cfg.block(edge.to).is_some_and(|b| b.hub) {
+                    work.push(edge.to);
+                } else {
+                    found.push(edge.to);
+                }
+            }
+        }
+        (found, exits)
+    }
+
+    /// The lines of the first and of the last statement that does something.
+    fn block_lines(&self, block: &Block) -> (u32, u32) {
+        let range = block.first.as_u32()..block.end.as_u32();
+        let counts = |stmt: &u32| {
+            let statement = self.body.statements.get(StmtId::new(*stmt));
+            matches!(
+                statement,
+                Some(Statement::Inst(_) | Statement::Label(_) | Statement::Opaque(_))
+            )
+        };
+        let mut all = range.clone().filter(counts);
+        let first = all.next();
+        let last = range.rev().find(counts);
+        let base = self.body.base;
+        let span = |stmt: Option<u32>| match stmt {
+            Some(stmt) => self.body.source_span(StmtId::new(stmt)),
+            None => ptx_ir::Span::new(base, base + 1),
+        };
+        let end = span(last).end.saturating_sub(1);
+        (self.line(span(first).start), self.line(end))
+    }
+
+    fn pressure(&mut self) {
+        let pressure = self.analysis.pressure;
+        let _ = write!(self.out, "{{\"max_b32_units\":{},\"line\":", pressure.units);
+        match pressure.at {
+            Some(stmt) => {
+                let line = self.line(self.body.source_span(stmt).start);
+                number(self.out, line);
+            }
+            None => self.text("null"),
+        }
+        self.text(",\"by_class\":{");
+        for (nth, (class, most)) in CLASSES.iter().zip(pressure.by_class).enumerate() {
+            if nth > 0 {
+                self.out.push(b',');
+            }
+            let name = match class {
+                RegisterClass::Predicate => "pred".to_owned(),
+                class => format!("b{}", class.bits()),
+            };
+            let _ = write!(self.out, "\"{name}\":{most}");
+        }
+        self.text("}}");
+    }
+
+    fn insts(&mut self, id: BlockId, block: &Block, first: &mut bool) {
+        for stmt in block.first.as_u32()..block.end.as_u32() {
+            let stmt = StmtId::new(stmt);
+            let statement = self.body.statements.get(stmt).copied();
+            let line = self.line(self.body.source_span(stmt).start);
+            match statement {
+                Some(Statement::Inst(inst)) => {
+                    comma(self.out, first);
+                    let _ = write!(
+                        self.out,
+                        "{{\"line\":{line},\"block\":{},\"mnemonic\":",
+                        id.as_u32()
+                    );
+                    let facts = self.facts.inst(inst);
+                    let signature = self
+                        .body
+                        .insts
+                        .get(inst)
+                        .map(|i| self.module.signature(i.sig));
+                    string(self.out, signature.map_or("", |s| s.text()));
+                    self.text(",\"guard\":");
+                    self.guard(&facts);
+                    self.mentions(&facts.registers());
+                    self.text(",\"memory\":[");
+                    self.memory(&facts);
+                    let _ = write!(
+                        self.out,
+                        "],\"side_effects\":{},\"known\":{}}}",
+                        facts.has_side_effects(),
+                        facts.is_known()
+                    );
+                }
+                Some(Statement::Opaque(opaque)) => {
+                    comma(self.out, first);
+                    let _ = write!(
+                        self.out,
+                        "{{\"line\":{line},\"block\":{},\"mnemonic\":null,\"guard\":null",
+                        id.as_u32()
+                    );
+                    let mentions = self.facts.opaque(opaque);
+                    self.mentions(&mentions);
+                    self.text(",\"memory\":[");
+                    self.text(ANYTHING);
+                    self.text("],\"side_effects\":true,\"known\":false}");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn guard(&mut self, facts: &Facts<'_>) {
+        let Some((place, negated)) = facts.guard_register() else {
+            self.text(if facts.guard().is_some() {
+                "\"?\""
+            } else {
+                "null"
+            });
+            return;
+        };
+        let variable = self.analysis.variables.of(place).start;
+        let name = self
+            .names
+            .get(variable as usize)
+            .map_or(&b"\"\""[..], |n| n);
+        if negated {
+            self.out.extend_from_slice(b"\"!");
+            self.out
+                .extend_from_slice(name.get(1..).unwrap_or_default());
+        } else {
+            self.out.extend_from_slice(name);
+        }
+    }
+
+    fn mentions(&mut self, mentions: &Mentions<'_>) {
+        self.list("reads", mentions, |m| m.usage.reads());
+        self.list("writes", mentions, |m| m.usage.writes());
+        self.list("cond_writes", mentions, |m| m.usage.may_write());
+    }
+
+    /// The names of the mentions that `belong`, each once.
+    fn list(&mut self, name: &str, mentions: &Mentions<'_>, belong: impl Fn(&Mention) -> bool) {
+        self.text(",\"");
+        self.text(name);
+        self.text("\":[");
+        self.stamp += 1;
+        self.seen
+            .resize(self.analysis.cfg.len().max(self.names.len()), 0);
+        let mut first = true;
+        for mention in mentions.clone().filter(belong) {
+            for variable in self.analysis.variables.of(mention.place) {
+                let Some(seen) = self.seen.get_mut(variable as usize) else {
+                    continue;
+                };
+                if std::mem::replace(seen, self.stamp) == self.stamp {
+                    continue;
+                }
+                comma(self.out, &mut first);
+                if let Some(name) = self.names.get(variable as usize) {
+                    self.out.extend_from_slice(name);
+                }
+            }
+        }
+        self.text("]");
+    }
+
+    fn memory(&mut self, facts: &Facts<'_>) {
+        let mut first = true;
+        for access in facts.memory() {
+            comma(self.out, &mut first);
+            self.text("{\"space\":\"");
+            self.text(match access.space {
+                Space::State(space) => space.text().trim_start_matches('.'),
+                Space::Generic => "generic",
+                Space::Tensor => "tensor",
+                Space::Texture => "texture",
+                Space::Surface => "surface",
+                _ => "any",
+            });
+            self.text("\",\"bytes\":");
+            match access.bytes {
+                Some(bytes) => {
+                    let _ = write!(self.out, "{bytes}");
+                }
+                None => self.text("null"),
+            }
+            self.text(",\"access\":\"");
+            self.text(match access.access {
+                Access::Read => "read",
+                Access::Write => "write",
+                Access::Atomic => "atomic",
+                _ => "update",
+            });
+            self.text("\",\"order\":");
+            self.word(access.order);
+            self.text(",\"scope\":");
+            self.word(access.scope);
+            self.text(",\"base\":");
+            self.base(access.base);
+            match access.offset {
+                Some(offset) => {
+                    let _ = write!(self.out, ",\"offset\":{offset}}}");
+                }
+                None => self.text(",\"offset\":null}"),
+            }
+        }
+    }
+
+    fn word(&mut self, word: Option<Modifier>) {
+        match word {
+            Some(word) => string(self.out, word.text().trim_start_matches('.')),
+            None => self.text("null"),
+        }
+    }
+
+    fn base(&mut self, base: Option<Operand>) {
+        match base {
+            Some(Operand::Reg(register)) => {
+                let place = ptx_ir::facts::Place {
+                    register,
+                    lane: None,
+                };
+                let variable = self.analysis.variables.of(place).start;
+                match self.names.get(variable as usize) {
+                    Some(name) => self.out.extend_from_slice(name),
+                    None => self.text("null"),
+                }
+            }
+            Some(Operand::Symbol(symbol)) => {
+                let symbol = self.module.symbols.get(symbol);
+                let name = symbol.map(|s| numbered(self.module.name(s.name), s.number));
+                string(self.out, &name.unwrap_or_default());
+            }
+            Some(Operand::Var(var)) => {
+                let var = self.body.vars.get(var);
+                let name = var.map(|v| numbered(self.module.name(v.name), v.number));
+                string(self.out, &name.unwrap_or_default());
+            }
+            _ => self.text("null"),
+        }
+    }
+}
+
+/// Nothing is known of the memory that a statement reaches that was not understood.
+const ANYTHING: &str = "{\"space\":\"any\",\"bytes\":null,\"access\":\"update\",\"order\":null,\"scope\":null,\"base\":null,\"offset\":null}";
+
+fn numbered(name: &str, number: Option<u32>) -> String {
+    match number {
+        Some(number) => format!("{name}{number}"),
+        None => name.to_owned(),
+    }
+}
+
+fn names_of(out: &mut Vec<u8>, key: &str, names: &[Vec<u8>], variables: &[u32]) {
+    let _ = write!(out, ",\"{key}\":[");
+    for (nth, &variable) in variables.iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        if let Some(name) = names.get(variable as usize) {
+            out.extend_from_slice(name);
+        }
+    }
+    out.push(b']');
+}

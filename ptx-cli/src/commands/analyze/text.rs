@@ -1,0 +1,34 @@
+//! The analysis in a line for each function.
+
+use std::io::Write as _;
+
+use ptx_analysis::function::FunctionAnalysis;
+use ptx_ir::Module;
+use ptx_ir::facts::ModuleFacts;
+
+use crate::render::clean;
+
+/// Writes a line for each function.
+pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
+    let facts = ModuleFacts::new(module);
+    for (id, function, _) in module.definitions() {
+        let Some(of) = facts.function(id) else {
+            continue;
+        };
+        let analysis = FunctionAnalysis::new(of);
+        let blocks = analysis.cfg.blocks().filter(|(_, b)| !b.hub);
+        let (mut count, mut loops, mut depth) = (0, 0, 0);
+        for (id, _) in blocks {
+            let id = id.as_u32();
+            count += 1;
+            loops += u32::from(analysis.loops.header(id) == Some(id));
+            depth = depth.max(analysis.loops.depth(id));
+        }
+        let name = clean(module.name(function.name));
+        let _ = writeln!(
+            out,
+            "{file}: {name}: {count} blocks, {loops} loops up to {depth} deep, at most {} registers of 32 bits live",
+            analysis.pressure.units
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! `ptx callgraph`: which functions call which.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ptx_analysis::calls::{CallGraph, Target};
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FuncId, FunctionKind, Module};
+use serde::Serialize;
+
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+use crate::render::SCHEMA;
+
+/// Show which functions call which
+///
+/// Calls through an address may reach every function whose address is taken, and functions of other modules.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx callgraph kernel.ptx | dot -Tsvg > calls.svg
+  ptx callgraph --format json kernel.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Dot)]
+    format: Format,
+}
+
+#[derive(Copy, Clone, Debug, ValueEnum)]
+enum Format {
+    /// For Graphviz, a graph for each file
+    Dot,
+    /// One object for each file
+    Json,
+}
+
+#[derive(Serialize)]
+struct Graph<'a> {
+    schema: u32,
+    file: &'a str,
+    functions: Vec<Node<'a>>,
+}
+
+#[derive(Serialize)]
+struct Node<'a> {
+    name: &'a str,
+    kind: &'static str,
+    defined: bool,
+    calls: Vec<&'a str>,
+    indirect: bool,
+    address_taken: bool,
+    recursive: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let work = |source: Source| {
+        let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+        let graph = graph(&source.name, &module);
+        let mut bytes = Vec::new();
+        match args.format {
+            Format::Dot => dot(&graph, &mut bytes),
+            Format::Json => {
+                let _ = serde_json::to_writer(&mut bytes, &graph);
+                bytes.push(b'\n');
+            }
+        }
+        bytes
+    };
+    input::in_order(&inputs, &mut out, &mut status, work, |out, bytes| {
+        out.write_all(&bytes)?;
+        Ok(Status::Well)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
+    let facts = ModuleFacts::new(module);
+    let calls = CallGraph::new(&facts);
+    let name = |id: FuncId| module.functions.get(id).map_or("", |f| module.name(f.name));
+    let mut nodes = Vec::new();
+    let mut rest = calls.calls.iter().peekable();
+    // A declaration of what is defined or declared elsewhere in the module is no node of its own.
+    let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
+    for (id, function) in module.functions.iter() {
+        let mut of_function = Vec::new();
+        let mut indirect = false;
+        while let Some(call) = rest.next_if(|c| c.from == id) {
+            match call.to {
+                Target::Function(to) => of_function.push(name(to)),
+                Target::Taken => indirect = true,
+            }
+        }
+        if function.body.is_none() && !known.insert(name(id)) {
+            continue;
+        }
+        of_function.sort_unstable();
+        of_function.dedup();
+        nodes.push(Node {
+            name: name(id),
+            kind: match function.kind {
+                FunctionKind::Entry => "entry",
+                FunctionKind::Func => "func",
+            },
+            defined: function.body.is_some(),
+            calls: of_function,
+            indirect,
+            address_taken: calls
+                .taken
+                .binary_search_by_key(&id.as_u32(), |f| f.as_u32())
+                .is_ok(),
+            recursive: calls.recursive.get(id.as_u32() as usize) == Some(&true),
+        });
+    }
+    Graph {
+        schema: SCHEMA,
+        file,
+        functions: nodes,
+    }
+}
+
+fn dot(graph: &Graph<'_>, out: &mut Vec<u8>) {
+    let _ = writeln!(out, "digraph {:?} {{\n  node [shape=box]", graph.file);
+    for node in &graph.functions {
+        let mut style = Vec::new();
+        if node.kind == "entry" {
+            style.push("bold");
+        }
+        if !node.defined {
+            style.push("dashed");
+        }
+        let _ = writeln!(out, "  {:?} [style=\"{}\"]", node.name, style.join(","));
+        for callee in &node.calls {
+            let _ = writeln!(out, "  {:?} -> {callee:?}", node.name);
+        }
+        if node.indirect {
+            let _ = writeln!(out, "  {:?} -> \"*\" [style=dashed]", node.name);
+        }
+        if node.address_taken {
+            let _ = writeln!(out, "  \"*\" -> {:?} [style=dashed]", node.name);
+        }
+    }
+    let _ = writeln!(out, "}}");
+}

@@ -1,0 +1,203 @@
+//! Where control goes after an instruction.
+
+use ptx_isa::{Access, Control, Directive, Role};
+
+use super::Facts;
+use super::registers::plain;
+use crate::{
+    Body, DirectiveStmt, EntityId, Function, Interface, LabelId, Operand, PrototypeId, Statement,
+    SymbolId, SymbolKind,
+};
+
+/// What an instruction does to control flow when it executes.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Flow {
+    /// The next instruction follows.
+    Next,
+    /// It goes to a label.
+    Jump,
+    /// It goes to one label of a table.
+    Table,
+    /// It calls a function, which may come back.
+    Call,
+    /// It returns to the caller; a kernel ends.
+    Return,
+    /// The thread ends.
+    Exit,
+    /// The kernel is aborted.
+    Trap,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// A table of labels: `.branchtargets L0, L1;`
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct TargetList<'a> {
+    /// The label of the table.
+    pub label: LabelId,
+    /// As written: labels, names that nothing sets, ranges of labels.
+    pub operands: &'a [Operand],
+}
+
+/// The labels a jump may go to.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Targets<'a> {
+    /// None: it does not jump.
+    None,
+    /// This one.
+    Label(LabelId),
+    /// One of these.
+    List(TargetList<'a>),
+    /// Any label of the function.
+    Unknown,
+}
+
+/// The functions a call may reach.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Callees<'a> {
+    /// This one.
+    Function(SymbolId),
+    /// One of a list of functions, through its address.
+    List(&'a [Operand]),
+    /// Any function of a prototype, through its address.
+    Prototype(PrototypeId),
+    /// Any function.
+    Unknown,
+}
+
+impl<'a> Facts<'a> {
+    /// What it does to control flow when it executes; a guard may prevent that.
+    pub fn flow(&self) -> Flow {
+        match self.form.control {
+            _ if !self.is_known() => Flow::Unknown,
+            None => Flow::Next,
+            Some(Control::Jump) => Flow::Jump,
+            Some(Control::Table) => Flow::Table,
+            Some(Control::Call) => Flow::Call,
+            Some(Control::Return) => Flow::Return,
+            Some(Control::Exit) => Flow::Exit,
+            Some(Control::Trap) => Flow::Trap,
+            Some(_) => Flow::Unknown,
+        }
+    }
+
+    pub(super) fn is_call(&self) -> bool {
+        self.form.control == Some(Control::Call)
+    }
+
+    /// Whether control may reach the next instruction.
+    pub fn falls_through(&self) -> bool {
+        self.guard().is_some()
+            || match self.flow() {
+                Flow::Next | Flow::Unknown => true,
+                Flow::Call => !self.never_returns(),
+                _ => false,
+            }
+    }
+
+    /// The labels it may go to, apart from the next instruction.
+    pub fn targets(&self) -> Targets<'a> {
+        let role = match self.flow() {
+            Flow::Jump => Role::Label,
+            Flow::Table => Role::Table,
+            Flow::Unknown => return Targets::Unknown,
+            _ => return Targets::None,
+        };
+        match self.operand(role) {
+            Some(Operand::Label(label)) if role == Role::Label => Targets::Label(label),
+            Some(Operand::Label(label)) => match branch_targets(self.body, label) {
+                Some(operands) => Targets::List(TargetList { label, operands }),
+                None => Targets::Unknown,
+            },
+            _ => Targets::Unknown,
+        }
+    }
+
+    /// The functions a call may reach; `None` for what is no call.
+    pub fn callees(&self) -> Option<Callees<'a>> {
+        if !self.is_call() {
+            return None;
+        }
+        let callee = self.operand(Role::Func).map(|o| plain(self.body, o).0);
+        if let Some(Operand::Symbol(symbol)) = callee {
+            return Some(Callees::Function(symbol));
+        }
+        let Some(Operand::Label(label)) = self.operand(Role::Table) else {
+            return Some(Callees::Unknown);
+        };
+        Some(match behind(self.body, label) {
+            Some(Statement::Prototype(id)) => Callees::Prototype(id),
+            Some(Statement::Directive(id)) => match self.body.directives.get(id) {
+                Some(list) if list.directive == Directive::Calltargets => {
+                    Callees::List(self.body.pool.slice(list.args))
+                }
+                _ => Callees::Unknown,
+            },
+            _ => Callees::Unknown,
+        })
+    }
+
+    /// Whether it calls functions that never return.
+    pub fn never_returns(&self) -> bool {
+        match self.callees() {
+            Some(Callees::Function(symbol)) => self.is_noreturn(symbol),
+            Some(Callees::List(list)) => {
+                let noreturn =
+                    |o: &Operand| matches!(o, Operand::Symbol(s) if self.is_noreturn(*s));
+                !list.is_empty() && list.iter().all(noreturn)
+            }
+            Some(Callees::Prototype(id)) => {
+                let prototype = self.body.prototypes.get(id);
+                prototype.is_some_and(|p| self.has_noreturn(p.interface))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_noreturn(&self, symbol: SymbolId) -> bool {
+        let kind = self.module.symbols.get(symbol).map(|s| s.kind);
+        let Some(SymbolKind::Function(id)) = kind else {
+            return false;
+        };
+        let function: Option<&Function> = self.module.functions.get(id);
+        function.is_some_and(|f| self.has_noreturn(f.interface))
+    }
+
+    fn has_noreturn(&self, interface: Interface) -> bool {
+        let directives = interface.directives.of(&self.module.interface_directives);
+        let mut directives = directives.iter();
+        directives.any(|d: &DirectiveStmt| d.directive == Directive::Noreturn)
+    }
+
+    /// What a call writes and reads: its results and its arguments.
+    pub(super) fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
+        let facts = *self;
+        facts.form.parts.iter().filter_map(move |part| {
+            let access = match part.role {
+                Role::Rets => Access::Write,
+                Role::Args => Access::Read,
+                _ => return None,
+            };
+            match facts.operand_at(part) {
+                Some(Operand::List(id)) => Some((facts.body.pool.list(id), access)),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The statement behind a label.
+fn behind(body: &Body, label: LabelId) -> Option<Statement> {
+    let at = body.labels.get(label)?.stmt.index() + 1;
+    body.statements.as_slice().get(at).copied()
+}
+
+/// The table of labels that a label names.
+pub(super) fn branch_targets(body: &Body, label: LabelId) -> Option<&[Operand]> {
+    let Some(Statement::Directive(id)) = behind(body, label) else {
+        return None;
+    };
+    let list = body.directives.get(id)?;
+    (list.directive == Directive::Branchtargets).then(|| body.pool.slice(list.args))
+}

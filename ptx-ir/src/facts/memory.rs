@@ -1,0 +1,144 @@
+//! The memory an instruction reaches.
+
+use ptx_isa::{Access, Modifier, Proxy, StateSpace};
+
+use super::Facts;
+use super::form::Bytes;
+use super::registers::plain;
+use crate::constant::ConstKind;
+use crate::{Body, Operand};
+
+/// Where memory lies.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Space {
+    /// In this state space.
+    State(StateSpace),
+    /// At a generic address.
+    Generic,
+    /// In tensor memory.
+    Tensor,
+    /// In a texture.
+    Texture,
+    /// In a surface.
+    Surface,
+    /// Somewhere: the instruction does not say.
+    Any,
+}
+
+/// One access of an instruction to memory.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct MemoryAccess {
+    /// Where the memory lies.
+    pub space: Space,
+    /// How many bytes one thread reaches at most; `None` where that is not known.
+    pub bytes: Option<u64>,
+    /// What is done.
+    pub access: Access,
+    /// Its memory order: `.weak`, `.relaxed`, …; `None` where the memory model knows none.
+    pub order: Option<Modifier>,
+    /// Its scope; `None` for weak ones.
+    pub scope: Option<Modifier>,
+    /// How the memory is reached.
+    pub proxy: Proxy,
+    /// A register, a variable, a number; `None` where no operand holds the address.
+    pub base: Option<Operand>,
+    /// How far behind the base; `None` where a register or an unknown name says it.
+    pub offset: Option<i64>,
+}
+
+impl MemoryAccess {
+    /// Whether memory may change.
+    pub const fn writes(&self) -> bool {
+        !matches!(self.access, Access::Read | Access::None)
+    }
+
+    /// Whether the result depends on memory.
+    pub const fn reads(&self) -> bool {
+        !matches!(self.access, Access::Write | Access::None)
+    }
+
+    /// Any memory, read and written: what is known of an instruction of which nothing is known.
+    pub const ANY: Self = Self {
+        space: Space::Any,
+        bytes: None,
+        access: Access::Update,
+        order: None,
+        scope: None,
+        proxy: Proxy::Generic,
+        base: None,
+        offset: None,
+    };
+}
+
+/// An operand that is a number.
+pub(super) fn integer(body: &Body, operand: Operand) -> Option<i64> {
+    match operand {
+        Operand::Small(value) => Some(value.into()),
+        Operand::Imm(id) => {
+            let value = body.pool.immediate(id)?.value;
+            matches!(value.kind(), ConstKind::Signed | ConstKind::Unsigned)
+                .then(|| value.bits() as i64)
+        }
+        _ => None,
+    }
+}
+
+/// The base and the offset of what stands for an address.
+fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
+    let Operand::Address(id) = operand else {
+        return (Some(plain(body, operand).0), Some(0));
+    };
+    let Some(address) = body.pool.address(id) else {
+        return (None, None);
+    };
+    let offset = match address.offset {
+        Operand::Absent => Some(0),
+        other => integer(body, other),
+    };
+    (Some(address.base), offset)
+}
+
+impl<'a> Facts<'a> {
+    /// The memory it reaches. A call reaches any memory besides the parameters it mentions.
+    pub fn memory(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
+        let facts = *self;
+        let (order, scope) = (facts.form.order, facts.form.scope);
+        let proxy = facts.form.proxy.unwrap_or(Proxy::Generic);
+        let of_form = facts.form.accesses.iter().map(move |access| {
+            let operand = access.part.map(|part| facts.part(part));
+            let (base, offset) = operand.map_or((None, None), |o| address(facts.body, o));
+            MemoryAccess {
+                space: access.space,
+                bytes: match access.bytes {
+                    Bytes::Unknown => None,
+                    Bytes::Fixed(bytes) => Some(bytes.into()),
+                    Bytes::Value(part) => {
+                        let value = integer(facts.body, facts.part(part));
+                        value.and_then(|v| u64::try_from(v).ok())
+                    }
+                },
+                access: access.access,
+                order,
+                scope,
+                proxy,
+                base,
+                offset,
+            }
+        });
+        let parameters = facts.call_lists().flat_map(move |(operands, access)| {
+            let variables = operands.iter().filter(|o| matches!(o, Operand::Var(_)));
+            variables.map(move |&variable| MemoryAccess {
+                space: Space::State(StateSpace::Param),
+                access,
+                base: Some(variable),
+                offset: Some(0),
+                ..MemoryAccess::ANY
+            })
+        });
+        let any = !facts.is_known() || facts.is_call();
+        of_form
+            .chain(parameters)
+            .chain(any.then_some(MemoryAccess::ANY))
+    }
+}

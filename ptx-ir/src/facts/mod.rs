@@ -1,0 +1,23 @@
+//! What an instruction does: registers, memory, control flow, effects. All analyses stand on this.
+//!
+//! Everything comes from the table of instructions; no opcode is named here. What follows from a mnemonic and the shape
+//! of its operands is worked out once ([`FormFacts`]); one pass over a module gives every instruction the number of its
+//! facts ([`ModuleFacts`]), and a [`Facts`] reads them together with the operands of one instruction without
+//! allocating.
+//!
+//! An instruction that the table does not take has *unknown* facts: each register it mentions may be read and written,
+//! it may reach any memory, and control may go anywhere.
+
+mod control;
+mod form;
+mod memory;
+mod module;
+mod registers;
+mod view;
+
+pub use control::{Callees, Flow, TargetList, Targets};
+pub use form::FormFacts;
+pub use memory::{MemoryAccess, Space};
+pub use module::{FunctionFacts, ModuleFacts};
+pub use registers::{Mention, Mentions, Place, Usage};
+pub use view::Facts;
