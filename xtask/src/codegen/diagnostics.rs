@@ -83,13 +83,10 @@ fn table(pages: &[Page<'_>]) -> Result<String> {
          pub(crate) const PAGES: &[(&str, &str)] = &[\n",
     );
     for Page { code, .. } in pages {
-        writeln!(text, "    (")?;
-        writeln!(text, "        \"{code}\",")?;
         writeln!(
             text,
-            "        include_str!(\"../../docs/diagnostics/{code}.md\"),"
+            "    (\"{code}\", include_str!(\"../../docs/diagnostics/{code}.md\")),"
         )?;
-        writeln!(text, "    ),")?;
     }
     text += "];\n";
     Ok(text)
