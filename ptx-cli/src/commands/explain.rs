@@ -9,6 +9,7 @@ use anyhow::Result;
 use ptx_ir::Code;
 
 use crate::output::{self, Out, Status};
+use crate::pages::PAGES;
 use crate::render::clean;
 
 /// Say what the code of a diagnostic stands for, or what an instruction takes
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let number = number(text);
     let known = number.and_then(|n| Code::ALL.iter().find(|c| u64::from(c.number()) == n));
     if let Some(&code) = known {
-        line(&mut out, code)?;
+        page(&mut out, code)?;
         out.flush()?;
         return Ok(Status::Well);
     }
@@ -57,6 +58,15 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         )),
     }
     Ok(Status::Misuse)
+}
+
+/// The page of a code, or its title where there is none.
+fn page(out: &mut Out, code: Code) -> Result<()> {
+    let name = code.to_string();
+    match PAGES.iter().find(|(of, _)| *of == name) {
+        Some((_, text)) => Ok(write!(out, "{text}")?),
+        None => line(out, code),
+    }
 }
 
 fn line(out: &mut Out, code: Code) -> Result<()> {

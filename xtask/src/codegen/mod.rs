@@ -1,7 +1,8 @@
-//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`, and the tables into the documents under
-//! `docs/`.
+//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`, and tables and pages into the documents
+//! under `docs/`.
 
 mod condition;
+mod diagnostics;
 mod emit_forms;
 mod emit_vocabulary;
 #[cfg(test)]
@@ -36,7 +37,7 @@ use vocabulary::Vocabulary;
 /// Arguments of `cargo xtask codegen`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when a generated file is not what the .isa files say
+    /// Write nothing; fail when a generated file is not what the .isa files and pages say
     #[arg(long)]
     check: bool,
 }
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let folder = root.join("ptx-isa/src/generated");
     let changed = output.finish(&folder, args.check)?;
     output.prune(&folder, args.check)?;
+    diagnostics::emit(root, args.check)?;
     println!("{counts}");
     #[cfg(feature = "libraries")]
     if changed {
