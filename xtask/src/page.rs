@@ -42,6 +42,7 @@ impl<'a> Page<'a> {
     }
 
     /// The line of the wrong example that the comment `// CODE` ends.
+    #[allow(dead_code, reason = "generating alone does not ask")]
     pub(crate) fn line(&self) -> Option<usize> {
         let mark = format!("// {}", self.code);
         let (wrong, _) = self.examples?;
