@@ -1,11 +1,14 @@
 //! The module: header, items, names, functions.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
 use crate::body::{Body, Opaque, Origin};
 use crate::decl::{Declarations, Param, Symbol};
+use crate::edit::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::intern::Interner;
@@ -30,6 +33,8 @@ pub enum Item {
     Section(SectionId),
     /// Something that was not understood.
     Opaque(OpaqueId),
+    /// Nothing: an edit took the item away. [`Module::items`] passes over it.
+    Removed,
 }
 
 /// What the header says; the first of each directive counts.
@@ -115,6 +120,12 @@ pub struct Module {
     pub opaques: PrimaryMap<OpaqueId, Opaque>,
     /// Operands of everything outside bodies, and of parameters.
     pub pool: OperandPool,
+    /// What was edited of the items, if anything was.
+    pub(crate) edits: Option<Box<Edits<ItemId>>>,
+    /// How many edits there were.
+    pub(crate) revision: u32,
+    /// When the declaration of a name was last edited.
+    pub(crate) symbol_revisions: BTreeMap<SymbolId, u32>,
 }
 
 impl Module {
@@ -160,8 +171,18 @@ impl Module {
     }
 
     /// Every item with its id, in order.
-    pub fn items(&self) -> impl DoubleEndedIterator<Item = (ItemId, Item)> + '_ {
-        self.items.iter().map(|(id, &i)| (id, i))
+    pub fn items(&self) -> impl Iterator<Item = (ItemId, Item)> + '_ {
+        let next = |&id: &ItemId| match &self.edits {
+            None => Some(ItemId::new(id.as_u32() + 1)),
+            Some(edits) => edits.next(id),
+        };
+        let first = match &self.edits {
+            None => Some(ItemId::new(0)),
+            Some(edits) => edits.first(),
+        };
+        core::iter::successors(first, next)
+            .map_while(|id| Some((id, *self.items.get(id)?)))
+            .filter(|(_, item)| !matches!(item, Item::Removed))
     }
 
     /// Where an item stands.

@@ -88,6 +88,11 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         self.gap(used, behind, level);
     }
 
+    /// An item other than a function.
+    pub(crate) fn new_item(&mut self, item: Item) {
+        self.item(item, Span::default());
+    }
+
     fn item(&mut self, item: Item, span: Span) {
         let m = self.module;
         match item {
@@ -261,9 +266,13 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
     }
 
-    /// One statement, alone.
-    pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
+    /// Makes ready for the statements of a body.
+    pub(crate) fn enter(&mut self, body: &'m Body) {
         self.hot.load(self.module, body);
+    }
+
+    /// One statement of the body [entered](Self::enter), alone.
+    pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
         if let Some(&statement) = body.statements.get(id) {
             self.statement_of(body, id, statement);
         }

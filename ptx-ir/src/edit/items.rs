@@ -1,0 +1,119 @@
+//! Items of the module: directives added, and what is there moved or removed.
+
+use alloc::string::String;
+
+use ptx_isa::{Directive, Ending, Place};
+
+use super::{EditError, mention};
+use crate::body::Origin;
+use crate::decl::Binding;
+use crate::operand::Operand;
+use crate::{DirectiveStmt, Item, ItemId, Module, NameId, Span, SymbolId};
+
+impl Module {
+    fn item(&self, id: ItemId) -> Result<Item, EditError> {
+        let item = self.items.get(id).copied();
+        item.filter(|i| *i != Item::Removed)
+            .ok_or(EditError::NoStatement)
+    }
+
+    /// Places a new directive, such as `.file` or `.pragma`, behind an item: see [`DirectiveStmt`] for its arguments.
+    pub fn insert_directive(
+        &mut self,
+        at: ItemId,
+        directive: Directive,
+        args: &[Operand],
+    ) -> Result<ItemId, EditError> {
+        self.item(at)?;
+        let alone = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
+            && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()
+            && directive != Directive::Section;
+        if !alone || !directive.is_allowed_in(Place::Module) {
+            let wanted = "directive of a module";
+            return Err(EditError::Kind { wanted });
+        }
+        let args = self.pool.extend(args);
+        mention::own(&mut self.pool, args);
+        let id = self.directives.push(DirectiveStmt { directive, args });
+        self.item_edits();
+        let end = self.span(at).end;
+        let origin = Origin::new(Span::new(end, end), false);
+        let id = self.push_item(Item::Directive(id), origin);
+        self.item_edits().layout.place_behind(id, Some(at));
+        Ok(id)
+    }
+
+    /// A string for a directive of the module; the quotes are added.
+    pub fn string(&mut self, text: &str) -> Result<Operand, EditError> {
+        if text
+            .bytes()
+            .any(|b| matches!(b, b'"' | b'\n' | b'\r' | 0) || !b.is_ascii())
+        {
+            return Err(EditError::Spelling {
+                wanted: "string",
+                text: String::from(text),
+            });
+        }
+        let text = alloc::format!("\"{text}\"");
+        Ok(Operand::Str(NameId::new(
+            self.names.intern(text.as_bytes()).0,
+        )))
+    }
+
+    /// Removes an item; comments outside of it stay. Nothing else may mention what it declares, unless another
+    /// declaration or the definition of the same name comes before it. Linear in the module.
+    pub fn remove_item(&mut self, id: ItemId) -> Result<(), EditError> {
+        let item = self.item(id)?;
+        let declared = self.declared_by(item);
+        for &symbol in &declared {
+            if self.mentions(symbol) {
+                let name = self.symbols.get(symbol).map(|s| self.name(s.name));
+                return Err(EditError::Used(String::from(name.unwrap_or_default())));
+            }
+        }
+        self.item_edits().remove(id);
+        for symbol in declared {
+            self.symbol_revisions.insert(symbol, self.revision);
+        }
+        self.items[id] = Item::Removed;
+        Ok(())
+    }
+
+    fn declared_by(&self, item: Item) -> alloc::vec::Vec<SymbolId> {
+        match item {
+            Item::Decl(d) => {
+                let all = self.declarations.declarators(d).iter();
+                let symbol = |b: Binding| match b {
+                    Binding::Symbol(s) => Some(s),
+                    _ => None,
+                };
+                all.filter_map(|d| symbol(d.binding)).collect()
+            }
+            Item::Function(f) => {
+                let symbol = self.functions.get(f).and_then(|f| f.symbol);
+                symbol.into_iter().collect()
+            }
+            _ => alloc::vec::Vec::new(),
+        }
+    }
+
+    /// Whether a body, an initialiser or a directive mentions a name of the module, or the debug information may.
+    fn mentions(&self, symbol: SymbolId) -> bool {
+        let Some(wanted) = self.symbols.get(symbol) else {
+            return false;
+        };
+        let is_it = |o: Operand| match o {
+            Operand::Symbol(s) => self
+                .symbols
+                .get(s)
+                .is_some_and(|s| (s.name, s.kind) == (wanted.name, wanted.kind)),
+            Operand::Name(n) => n == wanted.name,
+            _ => false,
+        };
+        let pools = core::iter::once(&self.pool).chain(self.bodies.values().map(|b| &b.pool));
+        let mut pools = pools.map(|pool| (pool.operands(), pool.addresses()));
+        pools.any(|(operands, addresses)| {
+            operands.iter().any(|o| is_it(*o)) || addresses.iter().any(|a| is_it(a.base))
+        })
+    }
+}
