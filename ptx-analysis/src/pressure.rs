@@ -62,11 +62,8 @@ impl Pressure {
             for &variable in liveness.live_out(id) {
                 count.add(variable);
             }
-            let range = block.first.as_u32() as usize..block.end.as_u32() as usize;
-            let statements = body.statements.as_slice().get(range).unwrap_or_default();
-            for (nth, statement) in statements.iter().enumerate().rev() {
-                let stmt = StmtId::new(block.first.as_u32() + nth as u32);
-                match *statement {
+            for (stmt, statement) in body.range(block.first, block.end).rev() {
+                match statement {
                     Statement::Inst(inst) => count.step(stmt, &facts.inst(inst).registers()),
                     Statement::Opaque(opaque) => count.step(stmt, &facts.opaque(opaque)),
                     _ => {}

@@ -205,13 +205,13 @@ impl Body {
     /// Every statement with its id, in order.
     #[inline]
     pub fn statements(&self) -> Statements<'_> {
-        Statements::all(self)
+        Statements::all(&self.statements, self.placed(), Statement::Removed)
     }
 
     /// The statements from `first` up to, not including, `end`; up to the last one where `end` is no statement.
     #[inline]
     pub fn range(&self, first: StmtId, end: StmtId) -> Statements<'_> {
-        Statements::range(self, first, end)
+        self.statements().between(first, end)
     }
 
     /// Every instruction with its id, in the order of the statements.

@@ -52,5 +52,5 @@ pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, Operand
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
-pub use statements::Statements;
+pub use statements::{InOrder, Items, Statements};
 pub use table::Table;

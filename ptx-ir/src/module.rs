@@ -14,6 +14,7 @@ use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::intern::Interner;
 use crate::operand::OperandPool;
 use crate::signature::{Signature, Signatures};
+use crate::statements::Items;
 use crate::{
     DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId, Span,
     SymbolId,
@@ -171,18 +172,10 @@ impl Module {
     }
 
     /// Every item with its id, in order.
-    pub fn items(&self) -> impl Iterator<Item = (ItemId, Item)> + '_ {
-        let next = |&id: &ItemId| match &self.edits {
-            None => Some(ItemId::new(id.as_u32() + 1)),
-            Some(edits) => edits.next(id),
-        };
-        let first = match &self.edits {
-            None => Some(ItemId::new(0)),
-            Some(edits) => edits.first(),
-        };
-        core::iter::successors(first, next)
-            .map_while(|id| Some((id, *self.items.get(id)?)))
-            .filter(|(_, item)| !matches!(item, Item::Removed))
+    #[inline]
+    pub fn items(&self) -> Items<'_> {
+        let placed = self.edits.as_deref().filter(|e| e.changes_order());
+        Items::all(&self.items, placed, Item::Removed)
     }
 
     /// Where an item stands.

@@ -1,69 +1,81 @@
-//! The statements of a body in order.
+//! The statements of a body, and the items of a module, in order.
 
+use core::fmt;
 use core::ops::Range;
 
-use crate::StmtId;
-use crate::body::{Body, Statement};
 use crate::edit::Edits;
-use crate::entity::EntityId;
+use crate::entity::{EntityId, PrimaryMap};
+use crate::{Item, ItemId, Statement, StmtId};
 
-/// Iterates over statements with their ids, in order. Made by [`Body::statements`] and [`Body::range`].
-#[derive(Clone, Debug)]
-pub struct Statements<'b> {
-    body: &'b Body,
-    order: Order<'b>,
+/// Iterates over statements with their ids, in order. Made by [`Body::statements`](crate::Body::statements) and
+/// [`Body::range`](crate::Body::range).
+pub type Statements<'b> = InOrder<'b, StmtId, Statement>;
+
+/// Iterates over the items of a module with their ids, in order. Made by [`Module::items`](crate::Module::items).
+pub type Items<'m> = InOrder<'m, ItemId, Item>;
+
+/// Iterates over what has an order and may have been edited: see [`Statements`] and [`Items`].
+pub struct InOrder<'m, K, V> {
+    all: &'m PrimaryMap<K, V>,
+    order: Order<'m, K>,
+    /// What stands for nothing.
+    removed: V,
 }
 
-#[derive(Clone, Debug)]
-enum Order<'b> {
+#[derive(Clone)]
+enum Order<'m, K> {
     /// That of the ids.
     Plain(Range<usize>),
     /// That of the keys, between two of them.
-    Placed(&'b Edits<StmtId>, u64, u64),
+    Placed(&'m Edits<K>, u64, u64),
 }
 
-impl<'b> Statements<'b> {
+impl<'m, K: EntityId, V> InOrder<'m, K, V> {
     #[inline]
-    pub(crate) fn all(body: &'b Body) -> Self {
-        let order = match body.placed() {
-            None => Order::Plain(0..body.statements.len()),
+    pub(crate) fn all(all: &'m PrimaryMap<K, V>, placed: Option<&'m Edits<K>>, removed: V) -> Self {
+        let order = match placed {
+            None => Order::Plain(0..all.len()),
             Some(edits) => Order::Placed(edits, 0, u64::MAX),
         };
-        Self { body, order }
+        Self {
+            all,
+            order,
+            removed,
+        }
     }
 
+    /// Those from `first` to before `end`; to the last one where `end` is none.
     #[inline]
-    pub(crate) fn range(body: &'b Body, first: StmtId, end: StmtId) -> Self {
-        let count = body.statements.len();
-        let order = match body.placed() {
-            None => Order::Plain(first.index()..end.index().min(count)),
-            Some(edits) => {
-                let end = if end.index() < count {
-                    edits.key(end)
-                } else {
-                    u64::MAX
-                };
-                Order::Placed(edits, edits.key(first) - 1, end)
+    pub(crate) fn between(mut self, first: K, end: K) -> Self {
+        match &mut self.order {
+            Order::Plain(range) => *range = first.index()..end.index().min(range.end),
+            Order::Placed(edits, low, high) => {
+                *low = edits.key(first) - 1;
+                if end.index() < self.all.len() {
+                    *high = edits.key(end);
+                }
             }
-        };
-        Self { body, order }
-    }
-
-    #[inline]
-    fn found(&self, id: StmtId) -> Option<(StmtId, Statement)> {
-        let statement = *self.body.statements.get(id)?;
-        (statement != Statement::Removed).then_some((id, statement))
+        }
+        self
     }
 }
 
-impl Iterator for Statements<'_> {
-    type Item = (StmtId, Statement);
+impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
+    #[inline]
+    fn found(&self, id: K) -> Option<(K, V)> {
+        let value = *self.all.get(id)?;
+        (value != self.removed).then_some((id, value))
+    }
+}
+
+impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
+    type Item = (K, V);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let id = match &mut self.order {
-                Order::Plain(range) => StmtId::from_index(range.next()?),
+                Order::Plain(range) => K::from_index(range.next()?),
                 Order::Placed(edits, low, high) => {
                     let id = edits.above(*low)?;
                     let key = edits.key(id);
@@ -89,12 +101,12 @@ impl Iterator for Statements<'_> {
     }
 }
 
-impl DoubleEndedIterator for Statements<'_> {
+impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         loop {
             let id = match &mut self.order {
-                Order::Plain(range) => StmtId::from_index(range.next_back()?),
+                Order::Plain(range) => K::from_index(range.next_back()?),
                 Order::Placed(edits, low, high) => {
                     let id = edits.below(*high)?;
                     let key = edits.key(id);
@@ -109,5 +121,21 @@ impl DoubleEndedIterator for Statements<'_> {
                 return Some(found);
             }
         }
+    }
+}
+
+impl<K: Copy, V: Copy> Clone for InOrder<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            all: self.all,
+            order: self.order.clone(),
+            removed: self.removed,
+        }
+    }
+}
+
+impl<K, V> fmt::Debug for InOrder<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InOrder")
     }
 }

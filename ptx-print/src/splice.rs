@@ -173,7 +173,8 @@ impl<'m, 'o> Splice<'m, 'o> {
     }
 
     /// What stays of a statement that was removed: the comments, and the line if something else is on it.
-    fn removed(&mut self, extent: Extent) {
+    fn removed(&mut self, mut extent: Extent, keeps_comments: bool) {
+        extent.comments &= keeps_comments;
         let source = self.module.source();
         let comment =
             |span: Span| Lexer::fragment(span.of(source)).any(|t| t.kind != TokenKind::Whitespace);
@@ -240,7 +241,9 @@ impl<'m, 'o> Splice<'m, 'o> {
                         );
                         self.copy(Span::new(extent.lead.start, end));
                     }
-                    Some(Change::Removed) => self.removed(extent),
+                    Some(&Change::Removed { keeps_comments }) => {
+                        self.removed(extent, keeps_comments)
+                    }
                     Some(_) => {
                         let indent = self.indent_of(body, edits, &ground, id);
                         self.join(extent.lead.start, &indent);
@@ -390,8 +393,8 @@ impl<'m, 'o> Splice<'m, 'o> {
                 let extent = ground.extent(id.index());
                 let change = edits.change(id);
                 let inner = edited.binary_search(&id.index());
-                if change == Some(&Change::Removed) {
-                    self.removed(extent);
+                if let Some(&Change::Removed { keeps_comments }) = change {
+                    self.removed(extent, keeps_comments);
                 } else if let (Item::Function(f), true) = (item, inner.is_ok() || change.is_some())
                 {
                     self.join(extent.lead.start, b"");

@@ -295,7 +295,7 @@ impl Editor<'_> {
         let statement = self.statement(stmt)?;
         self.may_leave(stmt, statement)?;
         self.is_unused(statement)?;
-        self.edits().remove(stmt);
+        self.edits().remove(stmt, true);
         self.forget(statement);
         self.body_mut().statements[stmt] = Statement::Removed;
         Ok(())
@@ -460,6 +460,10 @@ impl Editor<'_> {
             return Err(EditError::NoPart(alloc::format!("operand {index}")));
         }
         self.operand_fits(stmt, new)?;
+        match index {
+            0 => self.are_operands(&[new])?,
+            _ => self.are_operands(&[Operand::Sink, new])?,
+        }
         let at = inst.operands().at(index as u32);
         let pool = self.pool();
         // The new one may be a part of the old one.
@@ -477,6 +481,7 @@ impl Editor<'_> {
     /// Gives an instruction other operands.
     pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
+        self.are_operands(new)?;
         for &operand in new {
             self.operand_fits(stmt, operand)?;
         }

@@ -15,7 +15,7 @@ pub enum EditError {
     NoStatement,
     /// The statement has no such part: an operand, a modifier, a name, an element.
     NoPart(String),
-    /// The statement is of another kind.
+    /// The statement or the operand is of another kind.
     Kind {
         /// What the edit wants.
         wanted: &'static str,
@@ -56,7 +56,7 @@ impl fmt::Display for EditError {
             Self::NoBody => f.write_str("the function has no body"),
             Self::NoStatement => f.write_str("there is no such statement"),
             Self::NoPart(what) => write!(f, "the statement has no {what}"),
-            Self::Kind { wanted } => write!(f, "the statement is no {wanted}"),
+            Self::Kind { wanted } => write!(f, "this is no {wanted}"),
             Self::Foreign => f.write_str("this belongs to another function"),
             Self::Fixed => f.write_str("the statement cannot be moved or removed alone"),
             Self::Spelling { wanted, text } => write!(f, "`{text}` is no {wanted}"),

@@ -60,8 +60,7 @@ impl Module {
         )))
     }
 
-    /// Removes an item; comments outside of it stay. Nothing else may mention what it declares, unless another
-    /// declaration or the definition of the same name comes before it. Linear in the module.
+    /// Removes an item; its comments stay, but for those inside a function. Nothing else may mention what it declares. Linear in the module.
     pub fn remove_item(&mut self, id: ItemId) -> Result<(), EditError> {
         let item = self.item(id)?;
         let declared = self.declared_by(item);
@@ -71,7 +70,8 @@ impl Module {
                 return Err(EditError::Used(String::from(name.unwrap_or_default())));
             }
         }
-        self.item_edits().remove(id);
+        let keeps_comments = !matches!(item, Item::Function(_));
+        self.item_edits().remove(id, keeps_comments);
         for symbol in declared {
             self.symbol_revisions.insert(symbol, self.revision);
         }

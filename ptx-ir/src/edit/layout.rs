@@ -72,7 +72,7 @@ impl<K: EntityId> Layout<K> {
     pub(crate) fn key(&self, id: K) -> u64 {
         let index = id.index() as u32;
         let placed = self.keys.get(&index).copied();
-        placed.unwrap_or((u64::from(index) + 1) * ROOM)
+        placed.unwrap_or((u64::from(index) + 1).saturating_mul(ROOM))
     }
 
     /// The first one whose key is larger.

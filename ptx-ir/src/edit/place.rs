@@ -21,7 +21,7 @@ impl Body {
     /// The edits, if they changed the order of the statements.
     #[inline]
     pub(crate) fn placed(&self) -> Option<&Edits<StmtId>> {
-        self.edits.as_deref().filter(|e| !e.layout.is_plain())
+        self.edits.as_deref().filter(|e| e.changes_order())
     }
 
     /// The statement behind another one.

@@ -11,8 +11,11 @@ use crate::{FuncId, Module, NameId, Span, SymbolId};
 /// How the text of a statement differs from its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// It is gone; what comments it had stay.
-    Removed,
+    /// It is gone.
+    Removed {
+        /// Whether the comments inside it stay; those of a function go with it.
+        keeps_comments: bool,
+    },
     /// It is printed anew from its record.
     Rewritten,
     /// These parts are replaced, in the order of the source; everything else stays.
@@ -75,6 +78,12 @@ impl<K: EntityId> Edits<K> {
         self.layout.below(self.layout.key(id))
     }
 
+    /// Whether the order is no longer that of the ids.
+    #[inline]
+    pub(crate) fn changes_order(&self) -> bool {
+        !self.layout.is_plain()
+    }
+
     pub(crate) fn key(&self, id: K) -> u64 {
         self.layout.key(id)
     }
@@ -114,8 +123,9 @@ impl<K: EntityId> Edits<K> {
         }
     }
 
-    pub(super) fn remove(&mut self, id: K) {
-        self.changes.insert(id.index() as u32, Change::Removed);
+    pub(super) fn remove(&mut self, id: K, keeps_comments: bool) {
+        let change = Change::Removed { keeps_comments };
+        self.changes.insert(id.index() as u32, change);
     }
 
     /// Adds a patch; what is printed anew needs none.
