@@ -33,6 +33,7 @@ use ptx_ir::edit::OffsetMap;
 use ptx_ir::{Body, FuncId, Item, ItemId, Module, Span, StmtId};
 
 mod canonical;
+mod edited;
 mod gap;
 mod ground;
 mod operand;

@@ -93,8 +93,14 @@ fn on_few_lines(text: Vec<u8>) -> Vec<u8> {
 }
 
 /// A number that chooses.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone)]
 struct Choice(u32);
+
+impl std::fmt::Debug for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
 
 impl Choice {
     fn of<T>(self, all: &[T]) -> Option<&T> {
@@ -338,6 +344,27 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
             near(&text, difference.right.start)
         );
     }
+    // The canonical text as well.
+    let style = ptx_print::Style::default();
+    let canonical = ptx_print::canonical(module, &style);
+    let read = ptx_parse::parse(&canonical);
+    prop_assert!(
+        !read.has_errors(),
+        "{:?}",
+        common::check::first_error(&read)
+    );
+    if let Err(difference) = compare::compare(module, &read.module) {
+        let place = near(&canonical, difference.right.start);
+        prop_assert!(false, "canonical: {}: {}", difference, place);
+    }
+    prop_assert!(
+        ptx_print::canonical(&read.module, &style) == canonical,
+        "no fixed point"
+    );
+    prop_assert!(
+        comments(&canonical) == comments(source),
+        "comments of the canonical text"
+    );
     let (before, after) = (comments(source), comments(&text));
     let lost: Vec<_> = before
         .iter()
@@ -374,14 +401,13 @@ proptest! {
     ) {
         let file = file.of(&FILES).unwrap();
         let mut module = parse(&file.text);
-        let mut revision = 0;
         for (nth, &step) in steps.iter().enumerate() {
             let Some(&function) = function.of(&functions(&module)) else { break };
-            if edit(&mut module, function, step, nth).is_ok() {
-                revision = revision.max(module.revision());
-            }
+            let before = module.revision();
+            let done = edit(&mut module, function, step, nth);
+            let changed = done.is_ok_and(|d| d != Done::Nothing && d != Done::Moved);
+            prop_assert!(!changed || module.revision() > before);
         }
-        prop_assert_eq!(revision, revision.max(module.revision().min(revision)));
         holds(&module).map_err(|e| TestCaseError::fail(format!("{}: {e}", file.name)))?;
     }
 

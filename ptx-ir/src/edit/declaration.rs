@@ -248,7 +248,11 @@ fn find(module: &Module, span: Span, part: Part) -> Option<(Span, bool)> {
                     b"," | b"}" | b";" if parens == 0 => {
                         if let Some(found) = from.take() {
                             if nth == element {
-                                return Some((at(found), false));
+                                let mut inside = Lexer::fragment(found.of(text));
+                                let blank =
+                                    |k: TokenKind| !k.is_trivia() || k == TokenKind::Whitespace;
+                                // A comment in it would be lost.
+                                return inside.all(|t| blank(t.kind)).then(|| (at(found), false));
                             }
                             nth += 1;
                         }

@@ -357,6 +357,7 @@ impl Editor<'_> {
         self.may_stand(statement, before)?;
         let key = self.key_behind(before);
         self.sees_all(key, statement)?;
+        self.is_new_there(key, statement)?;
         let old_key = self.body().key(stmt);
         let previous = self.edits().layout.placed_key(stmt);
         self.edits().layout.place_behind(stmt, before);
@@ -367,6 +368,28 @@ impl Editor<'_> {
             return Err(e);
         }
         Ok(())
+    }
+
+    /// Whether a declaration that moves comes into a scope that has its names.
+    fn is_new_there(&self, key: u64, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let scope = body.scope_of_key(key);
+        let names = self.declared(statement);
+        let there = |stmt: Option<StmtId>| match stmt.and_then(|s| body.statements.get(s)) {
+            Some(&s) => s != statement && matches!(s, Statement::Decl(_) | Statement::Label(_)),
+            None => stmt.is_none(),
+        };
+        let registers = body.reg_decls.values().map(|d| (d.name, d.scope, d.stmt));
+        let vars = body.vars.values().map(|v| (v.name, v.scope, v.stmt));
+        let labels = body
+            .labels
+            .values()
+            .map(|l| (l.name, l.scope, Some(l.stmt)));
+        let mut all = registers.chain(vars).chain(labels);
+        match all.find(|(name, s, stmt)| *s == scope && names.contains(name) && there(*stmt)) {
+            Some((name, ..)) => Err(EditError::Taken(String::from(self.module.name(name)))),
+            None => Ok(()),
+        }
     }
 
     /// Whether all who mention what a statement declares can see it, and all others of that name what they mean.
@@ -409,6 +432,13 @@ impl Editor<'_> {
                 Err(EditError::Fixed)
             }
             Statement::Label(_) if holds => Err(EditError::Fixed),
+            Statement::Decl(_) => {
+                let mut names = self.declared(statement).into_iter();
+                match names.any(|n| body.is_contested(self.module, n)) {
+                    true => Err(EditError::Fixed),
+                    false => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -109,10 +109,7 @@ impl Body {
         };
         let here = self.scope_of_key(key);
         let declared = decl.is_none_or(|d| {
-            let there = self
-                .statements
-                .get(d)
-                .is_some_and(|s| *s != Statement::Removed);
+            let there = matches!(self.statements.get(d), Some(Statement::Decl(_)));
             there && self.key(d) < key
         });
         if !declared || !self.lies_in(here, scope) || self.hides(name, scope, here) {
@@ -142,6 +139,30 @@ impl Body {
             Some(&Statement::Decl(id)) => Some(id),
             _ => None,
         }
+    }
+
+    /// Whether a name is a range's and others have members of it as plain names, or the other way round: which of them a
+    /// text means depends on what else is there.
+    pub(super) fn is_contested(&self, module: &Module, name: NameId) -> bool {
+        let text = module.name(name);
+        let member = |range: NameId, plain: NameId| {
+            let rest = module.name(plain).strip_prefix(module.name(range));
+            rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let registers = self.reg_decls.values().map(|d| (d.name, d.count.is_some()));
+        let vars = self.vars.values().map(|v| (v.name, v.number.is_some()));
+        let numbered = text.ends_with(|c: char| c.is_ascii_digit());
+        let mut range = false;
+        for (other, is_range) in registers.clone().chain(vars.clone()) {
+            range |= is_range && other == name;
+            if is_range && numbered && member(other, name) {
+                return true;
+            }
+        }
+        range
+            && registers
+                .chain(vars)
+                .any(|(o, is_range)| !is_range && member(name, o))
     }
 
     /// Whether a scope between `outer` and `inner` declares the name again.

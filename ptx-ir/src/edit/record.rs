@@ -137,10 +137,18 @@ impl<K: EntityId> Edits<K> {
         let Change::Patched(patches) = change.or_insert(Change::Patched(Vec::new())) else {
             return;
         };
-        match patches.binary_search_by_key(&patch.span, |p| p.span) {
-            Ok(at) => patches[at] = patch,
-            Err(at) => patches.insert(at, patch),
+        let new = patch.span;
+        let overlaps = |p: &Patch| p.span.start < new.end && new.start < p.span.end;
+        if patches
+            .iter()
+            .any(|p| overlaps(p) && p.span.len() > new.len())
+        {
+            // What stood there is gone.
+            return;
         }
+        patches.retain(|p| !overlaps(p) && p.span != new);
+        let at = patches.partition_point(|p| p.span < new);
+        patches.insert(at, patch);
     }
 }
 

@@ -42,7 +42,10 @@ impl Spelling {
         let text = span.of(module.source());
         let mut found = Vec::new();
         let (mut depth, mut behind_guard, mut opcode) = (0usize, false, false);
-        for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+        let mut tokens = Lexer::fragment(text)
+            .filter(|t| !t.kind.is_trivia())
+            .peekable();
+        while let Some(token) = tokens.next() {
             let word = token.span.of(text);
             if token.kind != TokenKind::Ident {
                 match word {
@@ -55,7 +58,10 @@ impl Spelling {
             }
             let of_guard = core::mem::take(&mut behind_guard);
             let skipped = match words {
-                Words::All => false,
+                // `generic(x)` is an operator in an initialiser, whatever has that name.
+                Words::All => tokens
+                    .peek()
+                    .is_some_and(|t| word == b"generic" && t.span.of(text) == b"("),
                 Words::OfInstruction => !of_guard && !core::mem::replace(&mut opcode, true),
                 Words::Outside => depth > 0,
                 Words::Inside => depth == 0,
@@ -188,6 +194,9 @@ impl Editor<'_> {
         new: &str,
         count: Option<u32>,
     ) -> Result<Spelling, EditError> {
+        if self.body().is_contested(self.module, old) {
+            return Err(EditError::Used(String::from(self.module.name(old))));
+        }
         let old = String::from(self.module.name(old));
         let new = match count {
             Some(_) => self.fresh_range(new)?,
