@@ -138,9 +138,7 @@ impl Editor<'_> {
     }
 
     fn place(&mut self, before: Option<StmtId>, new: Draft) -> Result<StmtId, EditError> {
-        if new.body != self.body {
-            return Err(EditError::Foreign);
-        }
+        self.is_own(&new)?;
         let key = self.key_behind(before);
         self.may_stand(new.statement, before)?;
         self.sees_all(key, new.statement)?;
@@ -152,6 +150,23 @@ impl Editor<'_> {
         self.edits().layout.place_behind(id, before);
         self.bind(new.statement, id, key);
         Ok(id)
+    }
+
+    /// Whether a draft was made for this body. One for another module can be told only where this body has no such record.
+    fn is_own(&self, new: &Draft) -> Result<(), EditError> {
+        let body = self.body();
+        let there = match new.statement {
+            Statement::Inst(id) => body.insts.get(id).is_some(),
+            Statement::Label(id) => body.labels.get(id).is_some(),
+            Statement::Decl(id) => body.declarations.decls.get(id).is_some(),
+            Statement::Directive(id) => body.directives.get(id).is_some(),
+            _ => false,
+        };
+        if new.body == self.body && there {
+            Ok(())
+        } else {
+            Err(EditError::Foreign)
+        }
     }
 
     /// The key of a place right behind a statement.
@@ -305,9 +320,7 @@ impl Editor<'_> {
     /// the old one.
     pub fn replace(&mut self, stmt: StmtId, new: Draft) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
-        if new.body != self.body {
-            return Err(EditError::Foreign);
-        }
+        self.is_own(&new)?;
         self.may_leave(stmt, statement)?;
         self.is_unused(statement)?;
         self.may_stand(new.statement, self.body().before(stmt))
