@@ -125,6 +125,8 @@ pub struct Module {
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
     /// How many edits there were.
     pub(crate) revision: u32,
+    /// When a directive of the module last came or went.
+    pub(crate) directive_revision: u32,
     /// When the declaration of a name was last edited.
     pub(crate) symbol_revisions: BTreeMap<SymbolId, u32>,
 }

@@ -16,7 +16,7 @@ pub type Items<'m> = InOrder<'m, ItemId, Item>;
 
 /// Iterates over what has an order and may have been edited: see [`Statements`] and [`Items`].
 pub struct InOrder<'m, K, V> {
-    all: &'m PrimaryMap<K, V>,
+    rows: &'m [V],
     order: Order<'m, K>,
     /// What stands for nothing.
     removed: V,
@@ -38,7 +38,7 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
             Some(edits) => Order::Placed(edits, 0, u64::MAX),
         };
         Self {
-            all,
+            rows: all.as_slice(),
             order,
             removed,
         }
@@ -51,7 +51,7 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
             Order::Plain(range) => *range = first.index()..end.index().min(range.end),
             Order::Placed(edits, low, high) => {
                 *low = edits.key(first) - 1;
-                if end.index() < self.all.len() {
+                if end.index() < self.rows.len() {
                     *high = edits.key(end);
                 }
             }
@@ -63,9 +63,35 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
 impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
     #[inline]
     fn found(&self, id: K) -> Option<(K, V)> {
-        let value = *self.all.get(id)?;
+        let value = *self.rows.get(id.index())?;
         (value != self.removed).then_some((id, value))
     }
+}
+
+/// The next one between two keys, of which the first becomes its own.
+#[cold]
+#[inline(never)]
+fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
+    let id = edits.above(*low)?;
+    let key = edits.key(id);
+    if key >= high {
+        return None;
+    }
+    *low = key;
+    Some(id)
+}
+
+/// The last one between two keys, of which the second becomes its own.
+#[cold]
+#[inline(never)]
+fn below<K: EntityId>(edits: &Edits<K>, low: u64, high: &mut u64) -> Option<K> {
+    let id = edits.below(*high)?;
+    let key = edits.key(id);
+    if key <= low {
+        return None;
+    }
+    *high = key;
+    Some(id)
 }
 
 impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
@@ -76,15 +102,7 @@ impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
         loop {
             let id = match &mut self.order {
                 Order::Plain(range) => K::from_index(range.next()?),
-                Order::Placed(edits, low, high) => {
-                    let id = edits.above(*low)?;
-                    let key = edits.key(id);
-                    if key >= *high {
-                        return None;
-                    }
-                    *low = key;
-                    id
-                }
+                Order::Placed(edits, low, high) => above(edits, low, *high)?,
             };
             if let Some(found) = self.found(id) {
                 return Some(found);
@@ -107,15 +125,7 @@ impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V>
         loop {
             let id = match &mut self.order {
                 Order::Plain(range) => K::from_index(range.next_back()?),
-                Order::Placed(edits, low, high) => {
-                    let id = edits.below(*high)?;
-                    let key = edits.key(id);
-                    if key <= *low {
-                        return None;
-                    }
-                    *high = key;
-                    id
-                }
+                Order::Placed(edits, low, high) => below(edits, *low, high)?,
             };
             if let Some(found) = self.found(id) {
                 return Some(found);
@@ -127,7 +137,7 @@ impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V>
 impl<K: Copy, V: Copy> Clone for InOrder<'_, K, V> {
     fn clone(&self) -> Self {
         Self {
-            all: self.all,
+            rows: self.rows,
             order: self.order.clone(),
             removed: self.removed,
         }

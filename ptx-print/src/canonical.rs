@@ -260,7 +260,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let mut depth = 0usize;
         self.out.byte(b'\n');
         let mut behind = false;
-        for ((id, statement), origin) in body.statements().zip(&body.origins) {
+        // Nothing was edited: the order is that of the ids.
+        for ((id, &statement), origin) in body.statements.iter().zip(&body.origins) {
             let span = origin.span();
             let level = level(statement, &mut depth);
             self.gap(Span::new(last, span.start).of(text), behind, depth + 1);

@@ -10,7 +10,24 @@ use crate::decl::Binding;
 use crate::operand::Operand;
 use crate::{DirectiveStmt, Item, ItemId, Module, NameId, Span, SymbolId};
 
+/// The directives that a module begins with.
+const HEADER: [Directive; 3] = [
+    Directive::Version,
+    Directive::Target,
+    Directive::AddressSize,
+];
+
 impl Module {
+    fn is_header(&self, item: Item) -> bool {
+        match item {
+            Item::Directive(id) => {
+                let directive = self.directives.get(id).map(|d| d.directive);
+                directive.is_some_and(|d| HEADER.contains(&d))
+            }
+            _ => false,
+        }
+    }
+
     fn item(&self, id: ItemId) -> Result<Item, EditError> {
         let item = self.items.get(id).copied();
         item.filter(|i| *i != Item::Removed)
@@ -27,19 +44,26 @@ impl Module {
         self.item(at)?;
         let alone = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
             && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()
-            && directive != Directive::Section;
+            && directive != Directive::Section
+            && !HEADER.contains(&directive);
         if !alone || !directive.is_allowed_in(Place::Module) {
             let wanted = "directive of a module";
             return Err(EditError::Kind { wanted });
+        }
+        // Nothing stands before the header or in it.
+        let end = self.span(at).end;
+        let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
+        if end == 0 || behind.any(|(_, item)| self.is_header(item)) {
+            return Err(EditError::Fixed);
         }
         let args = self.pool.extend(args);
         mention::own(&mut self.pool, args);
         let id = self.directives.push(DirectiveStmt { directive, args });
         self.item_edits();
-        let end = self.span(at).end;
         let origin = Origin::new(Span::new(end, end), false);
         let id = self.push_item(Item::Directive(id), origin);
         self.item_edits().layout.place_behind(id, Some(at));
+        self.directive_revision = self.revision;
         Ok(id)
     }
 
@@ -63,6 +87,9 @@ impl Module {
     /// Removes an item; its comments stay, but for those inside a function. Nothing else may mention what it declares. Linear in the module.
     pub fn remove_item(&mut self, id: ItemId) -> Result<(), EditError> {
         let item = self.item(id)?;
+        if self.is_header(item) {
+            return Err(EditError::Fixed);
+        }
         let declared = self.declared_by(item);
         for &symbol in &declared {
             if self.mentions(symbol) {
@@ -72,6 +99,9 @@ impl Module {
         }
         let keeps_comments = !matches!(item, Item::Function(_));
         self.item_edits().remove(id, keeps_comments);
+        if declared.is_empty() {
+            self.directive_revision = self.revision;
+        }
         for symbol in declared {
             self.symbol_revisions.insert(symbol, self.revision);
         }

@@ -40,7 +40,10 @@ impl Body {
 
     /// Whether a statement stands before another one.
     pub fn precedes(&self, a: StmtId, b: StmtId) -> bool {
-        self.key(a) < self.key(b)
+        match self.placed() {
+            None => a < b,
+            Some(edits) => edits.key(a) < edits.key(b),
+        }
     }
 
     fn first_place(&self) -> Option<StmtId> {

@@ -160,6 +160,8 @@ pub struct Changed {
     pub functions: Vec<FuncId>,
     /// The names of the module.
     pub symbols: Vec<SymbolId>,
+    /// Whether directives of the module came or went, which may concern every function.
+    pub directives: bool,
 }
 
 impl Module {
@@ -174,6 +176,7 @@ impl Module {
         let functions = self.definitions().filter(|(_, _, b)| newer(b));
         let symbols = self.symbol_revisions.iter();
         Changed {
+            directives: self.directive_revision > revision,
             functions: functions.map(|(id, ..)| id).collect(),
             symbols: symbols
                 .filter(|(_, r)| **r > revision)
