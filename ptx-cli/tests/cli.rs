@@ -640,11 +640,14 @@ fn graphs_are_drawn() {
             "json",
             "{\"from\":1,\"to\":1,\"kind\":\"jump\",\"guard\":\"!%p\"}",
         ),
-        ("svg", "<svg"),
+        ("svg", ">!%p</text>"),
+        ("svg", ">@!%p bra L;</text>"),
     ] {
         let run = ptx(&["cfg", "--format", format, "--function", "k", &file]);
         assert_eq!((run.status, run.err.as_str()), (0, ""));
         assert!(run.out.contains(wanted), "{}", run.out);
+        let again = ptx(&["cfg", "--format", format, "--function", "k", &file]);
+        assert_eq!(run.out, again.out, "same input, same bytes");
     }
     assert_eq!(ptx(&["cfg", "--function", "nobody", &file]).status, 2);
     assert_eq!(ptx(&["cfg", "--format", "svg", &file]).status, 2);
