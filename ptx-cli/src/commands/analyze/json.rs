@@ -264,11 +264,12 @@ impl Writer<'_> {
     fn block_lines(&self, block: &Block) -> (u32, u32) {
         let range = block.first.as_u32()..block.end.as_u32();
         let counts = |stmt: &u32| {
-            let statement = self.body.statements.get(StmtId::new(*stmt));
-            matches!(
-                statement,
-                Some(Statement::Inst(_) | Statement::Label(_) | Statement::Opaque(_))
-            )
+            match self.body.statements.get(StmtId::new(*stmt)) {
+                Some(Statement::Inst(_) | Statement::Opaque(_)) => true,
+                // The label of a table is no place in the code.
+                Some(Statement::Label(label)) => self.analysis.cfg.of_label(*label).is_some(),
+                _ => false,
+            }
         };
         let mut all = range.clone().filter(counts);
         let first = all.next();
