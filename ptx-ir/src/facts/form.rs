@@ -80,6 +80,8 @@ impl Flag {
 pub struct FormFacts {
     /// Whether the table knows the instruction.
     pub(super) known: bool,
+    /// The section of the manual that has its form; empty where none has.
+    pub(super) section: &'static str,
     pub(super) parts: Vec<Part>,
     pub(super) accesses: Vec<AccessFacts>,
     pub(super) control: Option<Control>,
@@ -97,6 +99,7 @@ impl FormFacts {
     /// An instruction of which nothing is known.
     pub const UNKNOWN: Self = Self {
         known: false,
+        section: "",
         parts: Vec::new(),
         accesses: Vec::new(),
         control: None,
@@ -113,6 +116,7 @@ impl FormFacts {
     pub fn new(selection: &Selection<'_>) -> Self {
         let mut facts = Self {
             known: true,
+            section: selection.form.section(),
             ..Self::UNKNOWN
         };
         facts.add_parts(selection);
