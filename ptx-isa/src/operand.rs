@@ -208,6 +208,10 @@ marks! {
     PLAIN = 27;
     /// It is written, and yet the assembler takes an integer constant.
     CONSTANT = 28;
+    /// A register with the address has 32 or 64 bits.
+    LONG = 29;
+    /// As that, and no handle, where no word names the state space.
+    LONG_GENERIC = 30;
 }
 
 impl Marks {

@@ -315,6 +315,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -370,6 +371,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -429,6 +431,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -536,6 +539,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .range(0, 15, 1),
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -1315,6 +1319,7 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1360,6 +1365,7 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1409,6 +1415,7 @@ pub(crate) static FORMS: [Form; 28] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),

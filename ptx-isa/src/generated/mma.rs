@@ -781,6 +781,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
@@ -876,6 +877,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4))
                 .size(Size::Fixed(16)),
@@ -939,6 +941,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
@@ -989,6 +992,8 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),

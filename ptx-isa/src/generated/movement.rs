@@ -2579,6 +2579,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2639,6 +2641,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2699,6 +2703,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
@@ -2742,6 +2748,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2778,6 +2786,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -2808,6 +2818,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -3158,6 +3170,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3203,6 +3216,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3232,6 +3246,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3314,6 +3329,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3382,6 +3398,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3442,6 +3459,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3594,6 +3612,8 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::LONG)
+            .mark(Marks::PLAIN)
             .access(Access::Read)
             .spaces(Spaces::Slot(0))],
         rules: &[
@@ -3698,7 +3718,10 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
+                .spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)

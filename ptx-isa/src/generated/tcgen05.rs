@@ -20,6 +20,8 @@ pub(crate) static FORMS: [Form; 37] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Fixed(4)),
@@ -2948,6 +2950,8 @@ pub(crate) static FORMS: [Form; 37] = [
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)

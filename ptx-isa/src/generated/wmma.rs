@@ -27,6 +27,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -124,6 +126,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -175,6 +179,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -226,6 +232,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -277,6 +285,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -330,6 +340,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -425,6 +437,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -474,6 +488,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -523,6 +539,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -572,6 +590,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -622,6 +642,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -727,6 +749,8 @@ pub(crate) static FORMS: [Form; 19] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)

@@ -42,6 +42,8 @@ const MARKS: &[&str] = &[
     "exact",
     "plain",
     "constant",
+    "long",
+    "long-generic",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",

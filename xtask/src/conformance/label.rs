@@ -70,6 +70,8 @@ fn label_setting(
         match answer {
             Answer::Fatal(message) if syntax(message) => {}
             Answer::Lost => {}
+            // Nor has what an instruction is expanded to a target.
+            Answer::Hidden(_) => {}
             Answer::Fatal(_) => alone.push(i),
             _ => together.push(i),
         }
@@ -77,7 +79,7 @@ fn label_setting(
     let mut lost = vec![false; cases.len()];
     for (case, (answer, lost)) in cases.iter_mut().zip(first.iter().zip(&mut lost)) {
         *lost = *answer == Answer::Lost;
-        if let Answer::Fatal(message) = answer {
+        if let Answer::Fatal(message) | Answer::Hidden(message) = answer {
             case.message.clone_from(message);
         }
     }
@@ -96,7 +98,7 @@ fn label_setting(
                 match answer {
                     Answer::Accepted => case.targets.push(target),
                     Answer::Lost => *lost = true,
-                    Answer::Refused(message) | Answer::Fatal(message) => {
+                    Answer::Refused(message) | Answer::Hidden(message) | Answer::Fatal(message) => {
                         // What is wrong everywhere says more than what a target lacks.
                         let lacks = |m: &str| m.is_empty() || m.contains(".target");
                         if case.message.is_empty() || lacks(&case.message) && !lacks(&message) {
