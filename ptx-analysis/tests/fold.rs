@@ -1066,9 +1066,9 @@ fn packed_integers() {
             cases.is("sub.s16x2", &two, each(u16::wrapping_sub));
             cases.is("add.sat.u16x2", &two, each(u16::saturating_add));
             cases.is(
-                "sub.sat.s16x2",
+                "add.sat.s16x2",
                 &two,
-                each(|a, b| (a as i16).saturating_sub(b as i16) as u16),
+                each(|a, b| (a as i16).saturating_add(b as i16) as u16),
             );
             cases.is("min.u16x2", &two, each(u16::min));
             cases.is(

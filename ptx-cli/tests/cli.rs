@@ -546,14 +546,42 @@ fn tokens_are_listed() {
 #[test]
 fn codes_are_explained() {
     let line = "PTX0104: an instruction that PTX does not know\n";
-    expect(&ptx(&["explain", "PTX0104"]), 0, line, "");
-    expect(&ptx(&["explain", "104"]), 0, line, "");
+    let page = include_str!("../../docs/diagnostics/PTX0104.md");
+    assert!(page.contains(line));
+    expect(&ptx(&["explain", "PTX0104"]), 0, page, "");
+    expect(&ptx(&["explain", "104"]), 0, page, "");
     assert!(ptx(&["explain"]).out.contains(line));
     let run = ptx(&["explain", "PTX0199"]);
     assert_eq!((run.status, run.out.as_str()), (2, ""));
     assert!(run.err.contains("PTX0201"), "{}", run.err);
     let run = ptx(&["explain", "bogus"]);
     assert_eq!(run.status, 2);
+}
+
+/// What is said of some instructions is what the files under `expect/explain` say; `PTX_BLESS=1` rewrites them.
+#[test]
+fn instructions_are_explained() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/explain");
+    for name in [
+        "add",
+        "add.rn.ftz.f32",
+        "wgmma",
+        "wgmma.mma_async",
+        "tcgen05.mma",
+    ] {
+        let run = ptx(&["explain", name]);
+        let file = format!("{folder}/{name}.txt");
+        if std::env::var_os("PTX_BLESS").is_some() {
+            std::fs::write(&file, &run.out).unwrap();
+        }
+        expect(&run, 0, &std::fs::read_to_string(&file).unwrap(), "");
+    }
+    expect(
+        &ptx(&["explain", "wgmma.mma_asnyc"]),
+        2,
+        "",
+        "ptx: `.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`\n",
+    );
 }
 
 /// Two registers of one name, a loop, a guarded write, a dead block, and a call.
@@ -654,6 +682,15 @@ fn instructions_are_found() {
     assert_eq!(ptx(&["grep", "ld.*", "--where", "bytes", &file]).status, 2);
     let run = ptx(&["grep", "st*", "--json", &file]);
     assert_eq!(objects(&run.out)[0]["line"], 16);
+}
+
+#[test]
+fn a_broken_rule_is_named() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.const .u32 c;\n.entry k() {\n.reg .u32 %a;\n\
+        ld.volatile.const.u32 %a, [c];\nret; }\n";
+    let run = with_input(&["check", "--format", "short", "-"], text.as_bytes());
+    let said = "does not go together: not allowed: .ss is one of .const";
+    assert!(run.out.contains(said), "{}", run.out);
 }
 
 #[test]

@@ -46,7 +46,8 @@ pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Pro
 pub use intern::Interner;
 pub use limits::Limits;
 pub use module::{Header, Item, Module, Section, SectionEntry};
-pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange, Selector};
+pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
+pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
 pub use table::Table;

@@ -3,7 +3,7 @@
 //! Parts that do not fit stand in the side tables of an [`OperandPool`], one per body and one for
 //! the module level.
 
-use ptx_isa::SpecialReg;
+use ptx_isa::{Selector, SpecialReg};
 
 use crate::constant::ConstValue;
 use crate::entity::PrimaryMap;
@@ -69,80 +69,6 @@ pub enum Operand {
 const _: () = assert!(size_of::<Operand>() == 8);
 const _: () = assert!(size_of::<Address>() == 20);
 const _: () = assert!(size_of::<Immediate>() == 16);
-
-/// The part of a vector register, of a special register or of a video operand that is meant.
-///
-/// Manual 5.4.2 (`.x .y .z .w`, `.r .g .b .a`), 9.7.17 (`.b0`, `.h10`, `.b3210` …).
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Selector(u16);
-
-impl Selector {
-    const BYTES: u16 = 1 << 15;
-    const HALVES: u16 = 1 << 14;
-
-    /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`.
-    pub fn from_text(text: &[u8]) -> Option<Self> {
-        match text {
-            [c] => b"xyzwrgba"
-                .iter()
-                .position(|k| k == c)
-                .map(|i| Self(i as u16)),
-            [b'b', digits @ ..] => Self::digits(digits, b'7', 4).map(|d| Self(Self::BYTES | d)),
-            [b'h', digits @ ..] => Self::digits(digits, b'3', 2).map(|d| Self(Self::HALVES | d)),
-            _ => None,
-        }
-    }
-
-    /// Up to four digits of three bits, their count above them.
-    fn digits(digits: &[u8], most: u8, count: usize) -> Option<u16> {
-        if digits.is_empty()
-            || digits.len() > count
-            || digits.iter().any(|d| !(b'0'..=most).contains(d))
-        {
-            return None;
-        }
-        // Four digits need 12 bits; their count, 1 to 4, is kept in the two bits above.
-        let packed = digits.iter().fold(0u16, |v, d| v << 3 | (d - b'0') as u16);
-        Some(packed | ((digits.len() - 1) as u16) << 12)
-    }
-
-    /// Which element of a vector is meant, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
-    pub const fn element(self) -> Option<u8> {
-        if self.0 & (Self::BYTES | Self::HALVES) == 0 {
-            Some(self.0 as u8 & 3)
-        } else {
-            None
-        }
-    }
-
-    /// The selector as a number.
-    pub(crate) const fn bits(self) -> u16 {
-        self.0
-    }
-
-    /// The selector of a number that [`bits`](Self::bits) gave.
-    pub(crate) const fn from_bits(bits: u16) -> Self {
-        Self(bits)
-    }
-
-    /// Calls `put` with each byte of the spelling, without the dot.
-    pub fn write(self, mut put: impl FnMut(u8)) {
-        if self.element().is_some() {
-            put(b"xyzwrgba"[self.0 as usize & 7]);
-            return;
-        }
-        let bytes = self.0 & Self::BYTES != 0;
-        put(if bytes { b'b' } else { b'h' });
-        let count = if bytes {
-            (self.0 >> 12 & 3) + 1
-        } else {
-            (self.0 >> 12 & 1) + 1
-        };
-        for i in (0..count).rev() {
-            put(b'0' + (self.0 >> (3 * i) & 7) as u8);
-        }
-    }
-}
 
 /// How an address expression is written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,6 @@
 //! Conditions over an instruction as it is written: the only logic of the table.
 
-use crate::TokenSet;
+use crate::{SlotAssignment, TokenSet};
 
 /// What an operand may be asked.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -92,6 +92,62 @@ impl Cond {
             Self::Operand(operand, test) => context.operand(operand.into(), test),
             Self::InEntry => context.in_entry(),
             Self::InFunc => !context.in_entry(),
+        }
+    }
+
+    /// What the modifiers alone say of the condition; `None` where it hangs on operands or on the place.
+    pub fn decide(&self, modifiers: &SlotAssignment) -> Option<bool> {
+        // `sure` settles the whole list; what is open stays open unless something settles it.
+        let list = |list: &[Self], sure: bool| {
+            let mut all = Some(!sure);
+            for cond in list {
+                match cond.decide(modifiers) {
+                    Some(found) if found == sure => return Some(sure),
+                    None => all = None,
+                    Some(_) => {}
+                }
+            }
+            all
+        };
+        match *self {
+            Self::Always => Some(true),
+            Self::Never => Some(false),
+            Self::All(all) => list(all, false),
+            Self::Any(any) => list(any, true),
+            Self::Not(c) => c.decide(modifiers).map(|found| !found),
+            Self::Filled(slot) => Some(modifiers.is_filled(slot.into())),
+            Self::Holds(slot, words) => Some(modifiers.holds(slot.into(), words)),
+            Self::Operand(..) | Self::InEntry | Self::InFunc => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cond, OperandTest};
+    use crate::{Modifier, Opcode, find_form};
+
+    #[test]
+    fn what_modifiers_decide() {
+        let opcode = Opcode::from_text(b"brev").unwrap();
+        let (_, form, assignment) = find_form(opcode, &[Modifier::B32]).unwrap();
+        const OPEN: Cond = Cond::Operand(0, OperandTest::Immediate);
+        const FILLED: Cond = Cond::Filled(0);
+        const EMPTY: Cond = Cond::Filled(9);
+        for (cond, decided) in [
+            (OPEN, None),
+            (FILLED, Some(true)),
+            (Cond::Not(&OPEN), None),
+            (Cond::Not(&FILLED), Some(false)),
+            (Cond::All(&[FILLED, OPEN]), None),
+            (Cond::All(&[OPEN, EMPTY]), Some(false)),
+            (Cond::Any(&[OPEN, FILLED]), Some(true)),
+            (Cond::Any(&[EMPTY, OPEN]), None),
+            (Cond::Any(&[EMPTY]), Some(false)),
+            (Cond::InEntry, None),
+            (Cond::Holds(0, form.accepted()), Some(true)),
+        ] {
+            assert_eq!(cond.decide(&assignment), decided, "{cond:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fit::Expected;
 use crate::{
-    LaneSelector, Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Shape, StateSpace,
+    Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Selector, Shape, StateSpace,
     TableKind, TypeExpr, TypeKind, Written,
 };
 
@@ -150,23 +150,24 @@ impl Element<'_> {
 
     /// Whether the bytes or half words may be selected: one of one register to compute with, as many as fit of two
     /// registers where several are computed at once, any of the result.
-    fn takes_lanes(&self, lanes: LaneSelector) -> bool {
-        let selected = lanes.lanes();
+    fn takes_lanes(&self, selector: Selector) -> bool {
+        let mut lanes = selector.lanes();
+        let count = lanes.len();
         let (all, half) = if self.has(Marks::HALVES) {
             (2, true)
         } else if self.has(Marks::BYTES) {
             (4, false)
         } else {
-            let highest = if lanes.is_half() { 1 } else { 3 };
-            return self.has(Marks::LANES) && matches!(selected, [lane] if *lane <= highest);
+            let highest = if selector.is_half() { 1 } else { 3 };
+            return self.has(Marks::LANES) && count == 1 && lanes.all(|l| l <= highest);
         };
-        lanes.is_half() == half
-            && if self.operand.role == Role::Def {
-                selected.is_sorted_by(|a, b| a > b)
-                    && selected.iter().all(|l| usize::from(*l) < all)
-            } else {
-                selected.len() == all
-            }
+        if count == 0 || selector.is_half() != half {
+            false
+        } else if self.operand.role == Role::Def {
+            selector.lanes().is_sorted_by(|a, b| a > b) && lanes.all(|l| usize::from(l) < all)
+        } else {
+            count == all
+        }
     }
 
     fn special(&self, written: &Written<'_>) -> Result<(), OperandProblem> {

@@ -189,6 +189,7 @@ pub struct Form {
     pub(crate) tables: &'static [Table],
     pub(crate) effects: &'static [crate::Effect],
     pub(crate) notes: &'static [&'static str],
+    pub(crate) differences: &'static [&'static str],
 }
 
 impl Form {
@@ -263,8 +264,13 @@ impl Form {
         self.effects
     }
 
-    /// Where the assembler and the manual differ, and what else is worth knowing.
+    /// What else is worth knowing.
     pub const fn notes(&self) -> &'static [&'static str] {
         self.notes
+    }
+
+    /// Where the form deliberately follows the assembler against the manual, or the other way round, and why.
+    pub const fn differences(&self) -> &'static [&'static str] {
+        self.differences
     }
 }

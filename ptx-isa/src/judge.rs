@@ -120,21 +120,7 @@ impl<'a> Judge<'a, '_> {
 
     /// The row of a table that decides.
     pub(crate) fn row(&self, table: &'static Table) -> Option<&'static crate::Row> {
-        table.rows.iter().find(|row| {
-            let mut cells = row.cells.iter().zip(table.columns);
-            cells.all(|(cell, &column)| {
-                let column = usize::from(column);
-                match *cell {
-                    Cell::Any => true,
-                    Cell::Absent => !self.assignment.is_filled(column),
-                    Cell::Words(words) => self.assignment.holds(column, words),
-                    Cell::Same(other) => self
-                        .assignment
-                        .words(column)
-                        .eq(self.assignment.words(other.into())),
-                }
-            })
-        })
+        table.row(self.assignment)
     }
 
     /// How many elements a table asks of an operand.

@@ -4,7 +4,7 @@
 //! class (types, state spaces, layouts, …) are told apart by their order among themselves.
 
 use crate::generated::sets;
-use crate::{Form, Instruction, Modifier, Opcode, TokenSet, find_instruction};
+use crate::{Cell, Form, Instruction, Modifier, Opcode, Row, Table, TokenSet, find_instruction};
 
 /// The most modifiers an instruction can have and still be matched; none in PTX comes near.
 pub const MAX_MODIFIERS: usize = 32;
@@ -147,6 +147,24 @@ impl Form {
             }
         }
         Some(found)
+    }
+}
+
+impl Table {
+    /// The row that decides: the first that takes the words in the slots.
+    pub fn row(&self, chosen: &SlotAssignment) -> Option<&'static Row> {
+        self.rows.iter().find(|row| {
+            let mut cells = row.cells.iter().zip(self.columns);
+            cells.all(|(cell, &column)| {
+                let column = usize::from(column);
+                match *cell {
+                    Cell::Any => true,
+                    Cell::Absent => !chosen.is_filled(column),
+                    Cell::Words(words) => chosen.holds(column, words),
+                    Cell::Same(other) => chosen.words(column).eq(chosen.words(other.into())),
+                }
+            })
+        })
     }
 }
 

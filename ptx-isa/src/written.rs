@@ -1,6 +1,6 @@
 //! An instruction as it is written, described to the table: only what decides about legality.
 
-use crate::{LaneSelector, Modifier, Opcode, OperandTest, ScalarType, SpecialReg, StateSpace};
+use crate::{Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace};
 
 /// What an operand is, apart from its signs and suffixes.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -64,7 +64,7 @@ pub struct Written<'a> {
     /// `!` stands before it.
     pub inverted: bool,
     /// Bytes or half words are selected after it.
-    pub lanes: Option<LaneSelector>,
+    pub lanes: Option<Selector>,
     /// `.unified` follows it.
     pub unified: bool,
     /// It is an element of an array: `a[4]`.

@@ -24,7 +24,7 @@ mod parser;
 mod recover;
 mod resolve;
 mod section;
-mod suggest;
+pub mod suggest;
 mod trouble;
 mod words;
 

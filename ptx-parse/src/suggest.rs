@@ -3,12 +3,12 @@
 use ptx_isa::{Directive, Modifier, Opcode};
 
 /// The nearest opcode.
-pub(crate) fn opcode(word: &str) -> Option<&'static str> {
+pub fn opcode(word: &str) -> Option<&'static str> {
     nearest(word, Opcode::ALL.iter().map(|o| o.text()))
 }
 
 /// The nearest modifier, its dot included: one that the opcode takes, if one is near.
-pub(crate) fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
+pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
     let forms = opcode
         .into_iter()
         .flat_map(|o| o.instructions())
@@ -20,7 +20,7 @@ pub(crate) fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static st
 }
 
 /// The nearest directive, its dot included.
-pub(crate) fn directive(word: &str) -> Option<&'static str> {
+pub fn directive(word: &str) -> Option<&'static str> {
     nearest(word, Directive::ALL.iter().map(|d| d.text()))
 }
 

@@ -271,7 +271,7 @@ impl<'m> Call<'_, 'm> {
     }
 }
 
-/// Where a function's name stands in a table of targets; all of them must be functions.
+/// All names in a table of targets are functions; a kernel passes there, and cannot be called.
 pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
     for &operand in args {
         let Operand::Symbol(id) = operand else {
@@ -280,14 +280,10 @@ pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
         let Some(symbol) = context.module.symbols.get(id).copied() else {
             continue;
         };
-        let function = match symbol.kind {
-            SymbolKind::Function(f) => context.module.functions.get(f).map(|f| f.kind),
-            _ => None,
-        };
-        if function != Some(FunctionKind::Func) {
+        if !matches!(symbol.kind, SymbolKind::Function(_)) {
             let name = context.module.name(symbol.name);
             let at = context.statement(span).find(name);
-            let message: String = format!("`{name}` is no function that can be called");
+            let message: String = format!("`{name}` is no function");
             context.error(Code::CallTarget, at, message);
         }
     }

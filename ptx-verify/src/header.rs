@@ -61,6 +61,7 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
         let message = format!("`{option}` is an option; the architecture stands before it");
         context.error(Code::TargetOption, at, message).help =
             Some(format!("write `.target sm_90, {option}`"));
+        return;
     }
     for &operand in args {
         let Some(text) = name(context, operand) else {

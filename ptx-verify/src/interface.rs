@@ -380,7 +380,7 @@ fn directives(
             let message = format!("`{a}` and `{b}` contradict each other");
             let (first, second) = (statement.find(a.text()), statement.find(b.text()));
             let at = if a == Directive::Maxntid {
-                ends.open
+                ends.close
             } else {
                 if first.start > second.start {
                     first

@@ -348,8 +348,13 @@ impl Explainer<'_> {
             Problem::Until(floors) => self.until(floors),
             Problem::Register(register) => self.register(register),
             Problem::Rule(rule) => {
-                let _ = rule;
-                let message = format!("what stands in `{op}` does not go together");
+                // Who says so does not matter to whoever broke it.
+                let bare = ptx_isa::Rule {
+                    ptxas: false,
+                    ..*rule
+                };
+                let broken = ptx_isa::describe::rule(form, &bare);
+                let message = format!("what stands in `{op}` does not go together: {broken}");
                 self.error(Code::Combination, mnemonic, message)
                     .with_help(self.syntax(form))
             }

@@ -1,4 +1,4 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `bench`.
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `diagnostics`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
@@ -11,7 +11,15 @@ mod conformance;
 #[cfg(feature = "libraries")]
 mod corpus;
 #[cfg(feature = "libraries")]
+mod diagnostics;
+#[cfg(feature = "libraries")]
+mod docs;
+#[cfg(feature = "libraries")]
 mod mutations;
+#[cfg(test)]
+#[cfg(feature = "libraries")]
+mod names;
+mod page;
 #[cfg(feature = "libraries")]
 mod ptxas;
 
@@ -34,6 +42,9 @@ enum Command {
     /// Change one token of valid files and compare the checker with the real assembler
     #[cfg(feature = "libraries")]
     Mutations(mutations::Args),
+    /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
+    #[cfg(feature = "libraries")]
+    Diagnostics(diagnostics::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -50,6 +61,8 @@ fn main() -> anyhow::Result<()> {
         Command::Conformance(args) => conformance::run(&args),
         #[cfg(feature = "libraries")]
         Command::Mutations(args) => mutations::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Diagnostics(args) => diagnostics::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

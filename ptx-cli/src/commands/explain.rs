@@ -1,4 +1,7 @@
-//! `ptx explain`: what a code stands for.
+//! `ptx explain`: what a code stands for, what an instruction takes.
+
+mod form;
+mod instruction;
 
 use std::io::Write;
 
@@ -6,18 +9,22 @@ use anyhow::Result;
 use ptx_ir::Code;
 
 use crate::output::{self, Out, Status};
+use crate::pages::PAGES;
 use crate::render::clean;
 
-/// Say what the code of a diagnostic stands for
+/// Say what the code of a diagnostic stands for, or what an instruction takes
 ///
-/// Without a code, all codes are listed.
+/// Of a name all forms are shown, of a mnemonic those that take its modifiers. Without either, all codes are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptx explain PTX0104
+  ptx explain cp.async.bulk
+  ptx explain add.rn.ftz.f32
   ptx explain")]
 pub(crate) struct Args {
-    /// A code such as PTX0104; ptx0104, 0104 and 104 will do
+    /// A code such as PTX0104 (ptx0104, 0104 and 104 will do), or an instruction
+    #[arg(value_name = "CODE|INSTRUCTION")]
     code: Option<String>,
 }
 
@@ -33,9 +40,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let number = number(text);
     let known = number.and_then(|n| Code::ALL.iter().find(|c| u64::from(c.number()) == n));
     if let Some(&code) = known {
-        line(&mut out, code)?;
+        page(&mut out, code)?;
         out.flush()?;
         return Ok(Status::Well);
+    }
+    if number.is_none() {
+        return instruction::explain(&mut out, text);
     }
     let text = clean(text);
     match number.and_then(nearest) {
@@ -48,6 +58,15 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         )),
     }
     Ok(Status::Misuse)
+}
+
+/// The page of a code, or its title where there is none.
+fn page(out: &mut Out, code: Code) -> Result<()> {
+    let name = code.to_string();
+    match PAGES.iter().find(|(of, _)| *of == name) {
+        Some((_, text)) => Ok(write!(out, "{text}")?),
+        None => line(out, code),
+    }
 }
 
 fn line(out: &mut Out, code: Code) -> Result<()> {

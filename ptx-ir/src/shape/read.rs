@@ -1,10 +1,9 @@
 //! From a key to the operands that the table is asked about.
 
 use alloc::vec::Vec;
-use ptx_isa::{LaneSelector, ScalarType, Shape, SpecialReg, StateSpace, TableKind, Written};
+use ptx_isa::{ScalarType, Selector, Shape, SpecialReg, StateSpace, TableKind, Written};
 
 use super::{ShapeKey, code};
-use crate::Selector;
 
 /// An operand without its parts, which stand one level deeper.
 #[derive(Copy, Clone)]
@@ -54,7 +53,7 @@ impl<I: Iterator<Item = u8>> Reader<I> {
                 code::LANES => {
                     let low = self.bytes.next().unwrap_or(0);
                     let high = self.bytes.next().unwrap_or(0);
-                    flat.written.lanes = lanes(u16::from_le_bytes([low, high]));
+                    flat.written.lanes = Some(Selector::from_bits(u16::from_le_bytes([low, high])));
                 }
                 _ => break,
             }
@@ -126,12 +125,6 @@ impl<I: Iterator<Item = u8>> Reader<I> {
             _ => ODD,
         })
     }
-}
-
-fn lanes(bits: u16) -> Option<LaneSelector> {
-    let mut text = Vec::from(*b".");
-    Selector::from_bits(bits).write(|b| text.push(b));
-    LaneSelector::from_text(&text)
 }
 
 /// A level with the parts of its operands, which are the level below.

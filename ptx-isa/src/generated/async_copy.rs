@@ -59,6 +59,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     Form {
@@ -110,6 +111,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -166,6 +168,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async .cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     Form {
@@ -222,6 +225,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.commit_group
     Form {
@@ -243,6 +247,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_group N
     Form {
@@ -264,6 +269,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.wait_all
     Form {
@@ -291,6 +297,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     Form {
@@ -347,6 +354,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
     Form {
@@ -407,6 +415,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
     Form {
@@ -453,6 +462,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     Form {
@@ -509,6 +519,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk .dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     Form {
@@ -571,6 +582,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
     Form {
@@ -649,6 +661,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -725,6 +738,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk .dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
     Form {
@@ -776,6 +790,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch .L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     Form {
@@ -812,6 +827,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
     Form {
@@ -916,6 +932,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
     Form {
@@ -1027,6 +1044,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.tensor .dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -1104,6 +1122,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.reduce.async.bulk.tensor .dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     Form {
@@ -1173,6 +1192,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.prefetch.tensor .dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
     Form {
@@ -1264,6 +1284,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.commit_group
     Form {
@@ -1285,6 +1306,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Commit),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.bulk.wait_group {.read} N
     Form {
@@ -1306,6 +1328,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Async(Completion::Bulk, Step::Wait),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field1{.ss}.b1024.type [addr], new_val
     Form {
@@ -1352,6 +1375,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field2{.ss}.b1024.type [addr], ord, new_val
     Form {
@@ -1402,6 +1426,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
     Form {
@@ -1450,6 +1475,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
     Form {
@@ -1483,7 +1509,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
         }],
-        notes: &["the assembler does not check where the variable lies"],
+        notes: &[],
+        differences: &["the assembler does not check where the variable lies"],
     },
     // tensormap.cp_fenceproxy .global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     Form {
@@ -1535,5 +1562,6 @@ pub(crate) static FORMS: [Form; 28] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

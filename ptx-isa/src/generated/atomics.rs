@@ -130,7 +130,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -228,7 +229,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -312,7 +314,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -403,7 +406,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -508,7 +512,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -608,7 +613,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -708,7 +714,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -808,7 +815,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -908,7 +916,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -984,7 +993,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -1060,7 +1070,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -1136,7 +1147,8 @@ pub(crate) static FORMS: [Form; 25] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
         ],
     },
@@ -1247,6 +1259,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}
     Form {
@@ -1334,6 +1347,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}
     Form {
@@ -1421,6 +1435,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}
     Form {
@@ -1508,6 +1523,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}
     Form {
@@ -1595,6 +1611,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}
     Form {
@@ -1664,6 +1681,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}
     Form {
@@ -1733,6 +1751,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red {.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}
     Form {
@@ -1802,6 +1821,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1848,6 +1868,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1894,6 +1915,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     Form {
@@ -1940,6 +1962,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async .sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
     Form {
@@ -1986,6 +2009,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // red.async {.mmio}.sem.scope{.ss}.add.type [a], b
     Form {
@@ -2027,5 +2051,6 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

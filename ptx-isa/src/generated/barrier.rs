@@ -51,6 +51,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.arrive {.aligned} a, b
     Form {
@@ -93,6 +94,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.red .popc{.aligned}.u32 d, a{, b}, c
     Form {
@@ -140,6 +142,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.red .op{.aligned}.pred p, a{, b}, c
     Form {
@@ -187,6 +190,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // bar .sync a{, b}
     Form {
@@ -242,6 +246,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // bar.arrive a, b
     Form {
@@ -284,6 +289,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // bar.red .popc.u32 d, a{, b}, c
     Form {
@@ -331,6 +337,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
+        differences: &[],
     },
     // bar.red .op.pred p, a{, b}, c
     Form {
@@ -378,6 +385,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
+        differences: &[],
     },
     // bar.warp .sync membermask
     Form {
@@ -414,6 +422,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.cluster.arrive {.sem}{.aligned}
     Form {
@@ -458,6 +467,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // barrier.cluster.wait {.acquire}{.aligned}
     Form {
@@ -502,6 +512,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence {.sem}.scope
     Form {
@@ -549,6 +560,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence .acquire.sync_restrict::shared::cluster.cluster
     Form {
@@ -580,6 +592,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence .release.sync_restrict::shared::cta.cluster
     Form {
@@ -611,6 +624,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence .mbarrier_init.release{.restrict}.cluster
     Form {
@@ -651,6 +665,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // fence.proxy .proxykind{.restrict}
     Form {
@@ -687,7 +702,8 @@ pub(crate) static FORMS: [Form; 22] = [
             when: Cond::Always,
             kind: EffectKind::Fence,
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -724,7 +740,8 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Proxy(Proxy::Tensormap),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -764,7 +781,8 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Proxy(Proxy::Tensormap),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -801,7 +819,8 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -838,7 +857,8 @@ pub(crate) static FORMS: [Form; 22] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the restriction on other fences: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -881,6 +901,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // membar.proxy .proxykind
     Form {
@@ -908,5 +929,6 @@ pub(crate) static FORMS: [Form; 22] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
 ];

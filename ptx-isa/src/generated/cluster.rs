@@ -35,6 +35,7 @@ pub(crate) static FORMS: [Form; 5] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.try_cancel.async {.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]
     Form {
@@ -89,6 +90,7 @@ pub(crate) static FORMS: [Form; 5] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .is_canceled.pred.b128 pred, try_cancel_response
     Form {
@@ -110,6 +112,7 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .get_first_ctaid.v4.b32.b128 d, try_cancel_response
     Form {
@@ -134,6 +137,7 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clusterlaunchcontrol.query_cancel .dimension.b32.b128 reg, try_cancel_response
     Form {
@@ -155,5 +159,6 @@ pub(crate) static FORMS: [Form; 5] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

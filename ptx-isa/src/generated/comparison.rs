@@ -64,6 +64,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c
     Form {
@@ -123,6 +124,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp{.ftz}.type p{|q}, a, b
     Form {
@@ -185,6 +187,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     Form {
@@ -250,6 +253,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // selp .type d, a, b, c
     Form {
@@ -284,6 +288,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // slct .dtype.s32 d, a, b, c
     Form {
@@ -316,6 +321,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // slct {.ftz}.dtype.f32 d, a, b, c
     Form {
@@ -348,6 +354,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.f16.stype d, a, b
     Form {
@@ -400,6 +407,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c
     Form {
@@ -455,6 +463,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.bf16.btype d, a, b
     Form {
@@ -503,6 +512,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.bf16.btype d, a, b, c
     Form {
@@ -555,6 +565,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.dtype.f16 d, a, b
     Form {
@@ -581,6 +592,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
     Form {
@@ -610,6 +622,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.dtype.bf16 d, a, b
     Form {
@@ -636,6 +649,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.dtype.bf16 d, a, b, c
     Form {
@@ -666,6 +680,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp{.ftz}.dtype.f16x2 d, a, b
     Form {
@@ -701,6 +716,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
     Form {
@@ -739,6 +755,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.dtype.bf16x2 d, a, b
     Form {
@@ -765,6 +782,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // set .CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
     Form {
@@ -795,6 +813,7 @@ pub(crate) static FORMS: [Form; 23] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // setp .CmpOp{.ftz}.type p{|q}, a, b
     Form {
@@ -835,9 +854,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     Form {
@@ -881,9 +899,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.type p{|q}, a, b
     Form {
@@ -924,9 +941,8 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
     // setp .CmpOp.BoolOp.type p{|q}, a, b, c
     Form {
@@ -971,8 +987,7 @@ pub(crate) static FORMS: [Form; 23] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
-            "of packed types p is the result of the low half and q of the high one; the assembler takes p alone as well",
-        ],
+        notes: &["of packed types p is the result of the low half and q of the high one"],
+        differences: &["the assembler takes p alone as well"],
     },
 ];

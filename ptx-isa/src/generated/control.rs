@@ -35,6 +35,7 @@ pub(crate) static FORMS: [Form; 7] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // brx.idx {.uni} index, tlist
     Form {
@@ -66,6 +67,7 @@ pub(crate) static FORMS: [Form; 7] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} func{, (param-list)}
     Form {
@@ -105,6 +107,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} fptr{, (param-list)}, flist
     Form {
@@ -151,6 +154,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // call {.uni} {(ret-param),} fptr{, (param-list)}, fproto
     Form {
@@ -197,6 +201,7 @@ pub(crate) static FORMS: [Form; 7] = [
         notes: &[
             "what is called, and with what, is the prototype's to say; empty lists and missing lists are the same",
         ],
+        differences: &[],
     },
     // ret {.uni}
     Form {
@@ -224,6 +229,7 @@ pub(crate) static FORMS: [Form; 7] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // exit
     Form {
@@ -245,5 +251,6 @@ pub(crate) static FORMS: [Form; 7] = [
             kind: EffectKind::Control(Control::Exit),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -42,6 +42,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::CarryWrite,
         }],
         notes: &[],
+        differences: &[],
     },
     // addc {.cc}.type d, a, b
     Form {
@@ -82,6 +83,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // sub .cc.type d, a, b
     Form {
@@ -116,6 +118,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::CarryWrite,
         }],
         notes: &[],
+        differences: &[],
     },
     // subc {.cc}.type d, a, b
     Form {
@@ -156,6 +159,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mad.hi .cc.type d, a, b, c
     Form {
@@ -191,6 +195,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::CarryWrite,
         }],
         notes: &[],
+        differences: &[],
     },
     // madc.hi {.cc}.type d, a, b, c
     Form {
@@ -232,5 +237,6 @@ pub(crate) static FORMS: [Form; 6] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -28,7 +28,8 @@ pub(crate) static FORMS: [Form; 58] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &["without an operation: accepted by the assembler, unknown to the manual"],
+        notes: &[],
+        differences: &["without an operation: accepted by the assembler, unknown to the manual"],
     },
     // copysign .type d, a, b
     Form {
@@ -51,6 +52,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -82,6 +84,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -108,6 +111,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}.f64 d, a, b
     Form {
@@ -130,6 +134,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -161,6 +166,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -187,6 +193,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}.f64 d, a, b
     Form {
@@ -209,6 +216,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}{.sat}.f32 d, a, b
     Form {
@@ -240,6 +248,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}.f32x2 d, a, b
     Form {
@@ -266,6 +275,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}.f64 d, a, b
     Form {
@@ -288,6 +298,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -311,6 +322,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}.f32x2 d, a, b, c
     Form {
@@ -340,6 +352,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd.f64 d, a, b, c
     Form {
@@ -363,6 +376,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad {.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -392,6 +406,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad .rnd{.ftz}{.sat}.f32 d, a, b, c
     Form {
@@ -415,6 +430,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad .rnd.f64 d, a, b, c
     Form {
@@ -438,6 +454,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .approx{.ftz}.f32 d, a, b
     Form {
@@ -460,6 +477,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .rnd{.ftz}.f32 d, a, b
     Form {
@@ -482,6 +500,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .rnd.f64 d, a, b
     Form {
@@ -517,6 +536,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .f32 d, a, b
     Form {
@@ -545,6 +565,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .f64 d, a, b
     Form {
@@ -573,6 +594,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div.full {.ftz}.f32 d, a, b
     Form {
@@ -595,6 +617,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs {.ftz}.f32 d, a
     Form {
@@ -616,6 +639,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs .f64 d, a
     Form {
@@ -637,6 +661,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg {.ftz}.f32 d, a
     Form {
@@ -658,6 +683,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .f64 d, a
     Form {
@@ -679,6 +705,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     Form {
@@ -717,6 +744,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.abs}.f32 d, a, b, c
     Form {
@@ -740,6 +768,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min .f64 d, a, b
     Form {
@@ -762,6 +791,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     Form {
@@ -800,6 +830,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.abs}.f32 d, a, b, c
     Form {
@@ -823,6 +854,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max .f64 d, a, b
     Form {
@@ -845,6 +877,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .approx{.ftz}.f32 d, a
     Form {
@@ -866,6 +899,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd{.ftz}.f32 d, a
     Form {
@@ -887,6 +921,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd.f64 d, a
     Form {
@@ -921,6 +956,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .rnd.ftz.f64 d, a
     Form {
@@ -955,6 +991,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &["without effect: there is nothing to flush"],
+        differences: &[],
     },
     // rcp .f32 d, a
     Form {
@@ -982,6 +1019,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rcp .approx.ftz.f64 d, a
     Form {
@@ -1003,6 +1041,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .approx{.ftz}.f32 d, a
     Form {
@@ -1024,6 +1063,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .rnd{.ftz}.f32 d, a
     Form {
@@ -1045,6 +1085,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .rnd.f64 d, a
     Form {
@@ -1079,6 +1120,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .f32 d, a
     Form {
@@ -1106,6 +1148,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sqrt .f64 d, a
     Form {
@@ -1133,6 +1176,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx{.ftz}.f32 d, a
     Form {
@@ -1154,6 +1198,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx.f64 d, a
     Form {
@@ -1175,6 +1220,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .f32 d, a
     Form {
@@ -1202,6 +1248,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .f64 d, a
     Form {
@@ -1229,6 +1276,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rsqrt .approx.ftz.f64 d, a
     Form {
@@ -1250,6 +1298,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sin .approx{.ftz}.f32 d, a
     Form {
@@ -1271,6 +1320,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sin .f32 d, a
     Form {
@@ -1298,6 +1348,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cos .approx{.ftz}.f32 d, a
     Form {
@@ -1319,6 +1370,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cos .f32 d, a
     Form {
@@ -1346,6 +1398,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // lg2 .approx{.ftz}.f32 d, a
     Form {
@@ -1367,6 +1420,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // lg2 .f32 d, a
     Form {
@@ -1394,6 +1448,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ex2 .approx{.ftz}.f32 d, a
     Form {
@@ -1415,6 +1470,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ex2 .f32 d, a
     Form {
@@ -1442,6 +1498,7 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // tanh .approx.f32 d, a
     Form {
@@ -1463,5 +1520,6 @@ pub(crate) static FORMS: [Form; 58] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

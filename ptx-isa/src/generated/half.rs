@@ -34,6 +34,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}{.ftz}{.sat}.f16x2 d, a, b
     Form {
@@ -60,6 +61,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}.bf16 d, a, b
     Form {
@@ -86,6 +88,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // add {.rnd}.bf16x2 d, a, b
     Form {
@@ -112,6 +115,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}{.sat}.f16 d, a, b
     Form {
@@ -138,6 +142,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.ftz}{.sat}.f16x2 d, a, b
     Form {
@@ -164,6 +169,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}.bf16 d, a, b
     Form {
@@ -190,6 +196,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}.bf16x2 d, a, b
     Form {
@@ -216,6 +223,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}{.sat}.f16 d, a, b
     Form {
@@ -242,6 +250,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}{.ftz}{.sat}.f16x2 d, a, b
     Form {
@@ -268,6 +277,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}.bf16 d, a, b
     Form {
@@ -294,6 +304,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul {.rnd}.bf16x2 d, a, b
     Form {
@@ -320,6 +331,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}{.sat}.f16 d, a, b, c
     Form {
@@ -349,6 +361,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}{.sat}.f16x2 d, a, b, c
     Form {
@@ -378,6 +391,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}.relu.f16 d, a, b, c
     Form {
@@ -407,6 +421,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.ftz}.relu.f16x2 d, a, b, c
     Form {
@@ -436,6 +451,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.relu}.bf16 d, a, b, c
     Form {
@@ -465,6 +481,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.relu}.bf16x2 d, a, b, c
     Form {
@@ -494,6 +511,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd.oob.sat.htype d, a, b, c
     Form {
@@ -523,6 +541,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd.oob{.relu}.type d, a, b, c
     Form {
@@ -552,6 +571,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg {.ftz}.f16 d, a
     Form {
@@ -575,6 +595,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg {.ftz}.f16x2 d, a
     Form {
@@ -598,6 +619,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .bf16 d, a
     Form {
@@ -621,6 +643,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .bf16x2 d, a
     Form {
@@ -644,6 +667,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs {.ftz}.f16 d, a
     Form {
@@ -667,6 +691,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs {.ftz}.f16x2 d, a
     Form {
@@ -690,6 +715,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs .bf16 d, a
     Form {
@@ -713,6 +739,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs .bf16x2 d, a
     Form {
@@ -736,6 +763,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b
     Form {
@@ -771,6 +799,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
     Form {
@@ -806,6 +835,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.NaN}{.xorsign.abs}.bf16 d, a, b
     Form {
@@ -841,6 +871,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.NaN}{.xorsign.abs}.bf16x2 d, a, b
     Form {
@@ -876,6 +907,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b
     Form {
@@ -911,6 +943,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
     Form {
@@ -946,6 +979,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.NaN}{.xorsign.abs}.bf16 d, a, b
     Form {
@@ -981,6 +1015,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.NaN}{.xorsign.abs}.bf16x2 d, a, b
     Form {
@@ -1016,6 +1051,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // tanh .approx.type d, a
     Form {
@@ -1048,6 +1084,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ex2 .approx.atype d, a
     Form {
@@ -1071,6 +1108,7 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ex2 .approx.ftz.btype d, a
     Form {
@@ -1094,5 +1132,6 @@ pub(crate) static FORMS: [Form; 39] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

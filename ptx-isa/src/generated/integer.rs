@@ -45,7 +45,8 @@ pub(crate) static FORMS: [Form; 42] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["saturation of .u8x4 and .s8x4: only the assembler says so"],
+        notes: &[],
+        differences: &["saturation of .u8x4 and .s8x4: only the assembler says so"],
     },
     // add .sat.stype d, a, b
     Form {
@@ -83,7 +84,8 @@ pub(crate) static FORMS: [Form; 42] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["saturation of .u8x4 and .s8x4: only the assembler says so"],
+        notes: &[],
+        differences: &["saturation of .u8x4 and .s8x4: only the assembler says so"],
     },
     // sub .sat.stype d, a, b
     Form {
@@ -115,6 +117,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub .ptype d, a, b
     Form {
@@ -146,6 +149,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub .ptype d, a, b
     Form {
@@ -168,6 +172,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub .type d, a, b
     Form {
@@ -190,6 +195,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.sat}.s32 d, a, b
     Form {
@@ -212,6 +218,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul.hi .type d, a, b
     Form {
@@ -234,6 +241,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul.wide .type d, a, b
     Form {
@@ -256,6 +264,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad.hi .type d, a, b, c
     Form {
@@ -279,6 +288,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad.wide .type d, a, b, c
     Form {
@@ -302,6 +312,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad.hi .sat.s32 d, a, b, c
     Form {
@@ -325,6 +336,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mul24.hi .type d, a, b
     Form {
@@ -347,6 +359,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad24.hi .type d, a, b, c
     Form {
@@ -370,6 +383,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mad24.hi .sat.s32 d, a, b, c
     Form {
@@ -393,6 +407,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sad .type d, a, b, c
     Form {
@@ -416,6 +431,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // div .type d, a, b
     Form {
@@ -438,6 +454,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // rem .type d, a, b
     Form {
@@ -460,6 +477,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // abs .type d, a
     Form {
@@ -481,6 +499,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .s8x4 d, a
     Form {
@@ -511,6 +530,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .ptype d, a
     Form {
@@ -532,6 +552,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // neg .type d, a
     Form {
@@ -553,6 +574,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min .u8x4 d, a, b
     Form {
@@ -584,6 +606,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.relu}.s8x4 d, a, b
     Form {
@@ -622,6 +645,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min .atype d, a, b
     Form {
@@ -653,6 +677,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // min {.relu}.btype d, a, b
     Form {
@@ -691,6 +716,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max .u8x4 d, a, b
     Form {
@@ -722,6 +748,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.relu}.s8x4 d, a, b
     Form {
@@ -760,6 +787,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max .atype d, a, b
     Form {
@@ -791,6 +819,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // max {.relu}.btype d, a, b
     Form {
@@ -829,6 +858,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // popc .type d, a
     Form {
@@ -850,6 +880,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // clz .type d, a
     Form {
@@ -871,6 +902,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // bfind .type d, a
     Form {
@@ -892,6 +924,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // bfind .shiftamt.type d, a
     Form {
@@ -913,6 +946,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fns .b32 d, mask, base, offset
     Form {
@@ -936,6 +970,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // brev .type d, a
     Form {
@@ -957,6 +992,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // bfe .type d, a, b, c
     Form {
@@ -984,6 +1020,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // bfi .type f, a, b, c, d
     Form {
@@ -1012,6 +1049,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // szext .mode.type d, a, b
     Form {
@@ -1034,6 +1072,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // bmsk .mode.b32 d, a, b
     Form {
@@ -1056,6 +1095,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // dp4a .atype.btype d, a, b, c
     Form {
@@ -1079,6 +1119,7 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // dp2a.lo .atype.btype d, a, b, c
     Form {
@@ -1104,5 +1145,6 @@ pub(crate) static FORMS: [Form; 42] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -34,6 +34,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // or .type d, a, b
     Form {
@@ -60,6 +61,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // xor .type d, a, b
     Form {
@@ -86,6 +88,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // not .type d, a
     Form {
@@ -109,6 +112,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cnot .type d, a
     Form {
@@ -130,6 +134,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // lop3 .b32 d, a, b, c, immLut
     Form {
@@ -159,7 +164,8 @@ pub(crate) static FORMS: [Form; 11] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["the assembler does not check that immLut is one of 0 to 255"],
+        notes: &[],
+        differences: &["the assembler does not check that immLut is one of 0 to 255"],
     },
     // lop3 .BoolOp.b32 d|p, a, b, c, immLut, q
     Form {
@@ -195,7 +201,8 @@ pub(crate) static FORMS: [Form; 11] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &["the assembler does not check that immLut is one of 0 to 255"],
+        notes: &[],
+        differences: &["the assembler does not check that immLut is one of 0 to 255"],
     },
     // shf.l .mode.b32 d, a, b, c
     Form {
@@ -219,6 +226,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shf.r .mode.b32 d, a, b, c
     Form {
@@ -242,6 +250,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shl .type d, a, b
     Form {
@@ -264,6 +273,7 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shr .type d, a, b
     Form {
@@ -286,5 +296,6 @@ pub(crate) static FORMS: [Form; 11] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

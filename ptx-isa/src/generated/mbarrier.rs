@@ -49,6 +49,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.inval {.shared{::cta}}.b64 [addr]
     Form {
@@ -85,6 +86,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.expect_tx {.sem}{.scope}{.space}.b64 [addr], txCount
     Form {
@@ -132,6 +134,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.complete_tx {.sem}{.scope}{.space}.b64 [addr], txCount
     Form {
@@ -179,6 +182,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     Form {
@@ -290,6 +294,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
     Form {
@@ -401,6 +406,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     Form {
@@ -483,6 +489,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
     Form {
@@ -548,6 +555,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive.expect_tx {.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
     Form {
@@ -613,6 +621,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     Form {
@@ -717,6 +726,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop {.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
     Form {
@@ -814,6 +824,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop .noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     Form {
@@ -889,6 +900,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
     Form {
@@ -954,6 +966,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.arrive_drop.expect_tx {.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
     Form {
@@ -1012,6 +1025,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.test_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
     Form {
@@ -1101,6 +1115,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.test_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
     Form {
@@ -1195,6 +1210,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.try_wait {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
     Form {
@@ -1266,6 +1282,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.try_wait.parity {.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
     Form {
@@ -1337,6 +1354,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // mbarrier.pending_count .b64 count, state
     Form {
@@ -1361,5 +1379,6 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

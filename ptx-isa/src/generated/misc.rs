@@ -29,6 +29,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // nanosleep .u32 t
     Form {
@@ -51,7 +52,8 @@ pub(crate) static FORMS: [Form; 6] = [
             when: Cond::Always,
             kind: EffectKind::Side,
         }],
-        notes: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
+        notes: &[],
+        differences: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
     },
     // pmevent a
     Form {
@@ -73,6 +75,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // pmevent.mask a
     Form {
@@ -94,6 +97,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // trap
     Form {
@@ -115,6 +119,7 @@ pub(crate) static FORMS: [Form; 6] = [
             kind: EffectKind::Control(Control::Trap),
         }],
         notes: &[],
+        differences: &[],
     },
     // setmaxnreg.inc .sync.aligned.u32 imm-reg-count
     Form {
@@ -150,5 +155,6 @@ pub(crate) static FORMS: [Form; 6] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -32,6 +32,7 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // sub {.rnd}{.sat}.f32.atype d, a, c
     Form {
@@ -56,6 +57,7 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // fma .rnd{.sat}.f32.abtype d, a, b, c
     Form {
@@ -83,5 +85,6 @@ pub(crate) static FORMS: [Form; 3] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -95,6 +95,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c
     Form {
@@ -174,6 +175,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -244,6 +246,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c
     Form {
@@ -326,7 +329,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
+        notes: &[],
+        differences: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
     },
     // mma .sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -447,6 +451,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -516,6 +521,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
     Form {
@@ -574,7 +580,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["the rounding is in the manual's examples and not in its syntax"],
+        notes: &[],
+        differences: &["the rounding is in the manual's examples and not in its syntax"],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -633,6 +640,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
@@ -691,6 +699,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c
     Form {
@@ -764,6 +773,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.shape.num{.trans}{.ss}.type r, [p]
     Form {
@@ -860,6 +870,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -924,6 +935,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldmatrix .sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
     Form {
@@ -980,6 +992,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // stmatrix .sync.aligned.shape.num{.trans}{.ss}.type [p], r
     Form {
@@ -1084,6 +1097,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // movmatrix .sync.aligned.shape.trans.type d, a
     Form {
@@ -1112,7 +1126,8 @@ pub(crate) static FORMS: [Form; 28] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &["predicate registers: accepted by the assembler"],
+        notes: &[],
+        differences: &["predicate registers: accepted by the assembler"],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1177,6 +1192,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
     Form {
@@ -1241,6 +1257,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1296,6 +1313,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f
     Form {
@@ -1351,6 +1369,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1406,6 +1425,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f
     Form {
@@ -1461,6 +1481,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f
     Form {
@@ -1516,6 +1537,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f
     Form {
@@ -1591,6 +1613,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1662,6 +1685,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1752,6 +1776,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     Form {
@@ -1826,6 +1851,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1890,6 +1916,7 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
@@ -1954,5 +1981,6 @@ pub(crate) static FORMS: [Form; 28] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

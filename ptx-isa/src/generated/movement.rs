@@ -50,7 +50,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -77,7 +78,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -111,7 +113,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -134,7 +137,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -166,7 +170,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -195,7 +200,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "the name of a function or a kernel is a value to the assembler in nearly every instruction",
         ],
     },
@@ -234,6 +240,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // shfl .mode.b32 d{|p}, a, b, c
     Form {
@@ -272,6 +279,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Converge(Group::Active),
         }],
         notes: &[],
+        differences: &[],
     },
     // shfl .sync.mode.b32 d{|p}, a, b, c, membermask
     Form {
@@ -304,6 +312,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Lanes(5),
         }],
         notes: &[],
+        differences: &[],
     },
     // prmt .b32{.mode} d, a, b, c
     Form {
@@ -327,6 +336,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // ld {.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -488,7 +498,8 @@ pub(crate) static FORMS: [Form; 93] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -674,7 +685,8 @@ pub(crate) static FORMS: [Form; 93] = [
             when: Cond::Always,
             kind: EffectKind::Order(Word::Slot(0)),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -835,7 +847,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1042,7 +1055,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1249,7 +1263,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(1)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1346,7 +1361,8 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: EffectKind::Scope(Word::Slot(2)),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "vectors of eight bytes or half words: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1438,6 +1454,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ld .global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     Form {
@@ -1551,6 +1568,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // ldu {.ss}{.vec}.type d, [a]
     Form {
@@ -1605,6 +1623,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Proxy(Proxy::ReadOnly),
         }],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1756,6 +1775,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st {.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -1927,6 +1947,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st .volatile{.ss}{.vec}.type [a], b
     Form {
@@ -2074,6 +2095,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2266,6 +2288,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     Form {
@@ -2458,6 +2481,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st .mmio.relaxed.sys{.global}{.vec}.type [a], b
     Form {
@@ -2567,6 +2591,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st.async {.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2629,6 +2654,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
@@ -2691,6 +2717,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.async {.mmio}.sem.scope{.ss}.type [a], b
     Form {
@@ -2736,6 +2763,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // st.async {.scope}{.ss}.type [a], b
     Form {
@@ -2774,6 +2802,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Scope(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2806,6 +2835,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // st.bulk {.weak}{.shared::cta} [a], size, initval
     Form {
@@ -2838,6 +2868,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op.type d, [a]
     Form {
@@ -2899,6 +2930,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op.type d, [a]
     Form {
@@ -2946,6 +2978,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce {.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -3058,6 +3091,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.ld_reduce .weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
     Form {
@@ -3156,6 +3190,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}.type [a], b
     Form {
@@ -3202,6 +3237,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}.type [a], b
     Form {
@@ -3232,6 +3268,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
     Form {
@@ -3315,6 +3352,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
     Form {
@@ -3384,6 +3422,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
     Form {
@@ -3445,6 +3484,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // multimem.red {.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
     Form {
@@ -3525,6 +3565,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.space}.level [a]
     Form {
@@ -3546,6 +3587,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch .global.level::eviction_priority [a]
     Form {
@@ -3573,6 +3615,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch .level::eviction_priority [a]
     Form {
@@ -3601,6 +3644,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetch {.tensormap_space}.tensormap [a]
     Form {
@@ -3632,6 +3676,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // prefetchu .L1 [a]
     Form {
@@ -3654,6 +3699,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // applypriority {.global}.level::eviction_priority [a], size
     Form {
@@ -3678,6 +3724,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // discard {.global}.level [a], size
     Form {
@@ -3705,6 +3752,7 @@ pub(crate) static FORMS: [Form; 93] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.range {.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     Form {
@@ -3740,6 +3788,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.fractional .level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
     Form {
@@ -3765,6 +3814,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // createpolicy.cvt .L2.b64 cache-policy, access-property
     Form {
@@ -3788,6 +3838,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3846,6 +3897,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // isspacep .space p, a
     Form {
@@ -3904,6 +3956,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, a
     Form {
@@ -3962,6 +4015,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta .space.size p, var
     Form {
@@ -4020,6 +4074,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvta.to .space.size p, a
     Form {
@@ -4078,6 +4133,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt {.irnd}{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4372,6 +4428,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4483,6 +4540,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4623,6 +4681,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -4667,6 +4726,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -4707,6 +4767,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -4744,6 +4805,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -4777,6 +4839,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
@@ -4811,6 +4874,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     Form {
@@ -4842,6 +4906,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -4875,6 +4940,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -4908,6 +4974,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -4939,6 +5006,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -4971,6 +5039,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -5005,6 +5074,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -5037,6 +5107,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5070,6 +5141,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -5101,6 +5173,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -5135,6 +5208,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -5167,6 +5241,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5200,6 +5275,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -5231,6 +5307,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -5265,6 +5342,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -5297,6 +5375,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5330,6 +5409,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5361,6 +5441,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5393,6 +5474,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5425,6 +5507,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5464,6 +5547,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5502,6 +5586,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5541,6 +5626,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5580,6 +5666,7 @@ pub(crate) static FORMS: [Form; 93] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {
@@ -5608,6 +5695,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // cvt.pack .sat.convertType.abType.cType d, a, b, c
     Form {
@@ -5648,6 +5736,7 @@ pub(crate) static FORMS: [Form; 93] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // mapa {.space}.type d, a, b
     Form {
@@ -5669,7 +5758,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5694,7 +5784,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5717,7 +5808,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -5741,7 +5833,8 @@ pub(crate) static FORMS: [Form; 93] = [
         }],
         tables: &[],
         effects: &[],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a variable without .shared::cluster: accepted by the assembler, unknown to the manual",
         ],
     },

@@ -29,6 +29,7 @@ pub(crate) static FORMS: [Form; 3] = [
             kind: EffectKind::Volatile,
         }],
         notes: &[],
+        differences: &[],
     },
     // stackrestore .type a
     Form {
@@ -53,6 +54,7 @@ pub(crate) static FORMS: [Form; 3] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
     // alloca .type ptr, size{, immAlign}
     Form {
@@ -80,5 +82,6 @@ pub(crate) static FORMS: [Form; 3] = [
             kind: EffectKind::Side,
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -58,6 +58,7 @@ pub(crate) static FORMS: [Form; 8] = [
             kind: EffectKind::Proxy(Proxy::Surface),
         }],
         notes: &[],
+        differences: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
     Form {
@@ -96,6 +97,7 @@ pub(crate) static FORMS: [Form; 8] = [
             kind: EffectKind::Proxy(Proxy::Surface),
         }],
         notes: &[],
+        differences: &[],
     },
     // sust.b .geom{.cop}{.vec}.ctype.clamp [a, b], c
     Form {
@@ -133,6 +135,7 @@ pub(crate) static FORMS: [Form; 8] = [
             kind: EffectKind::Proxy(Proxy::Surface),
         }],
         notes: &[],
+        differences: &[],
     },
     // sust.p .geom{.vec}.b32.clamp [a, b], c
     Form {
@@ -171,6 +174,7 @@ pub(crate) static FORMS: [Form; 8] = [
             kind: EffectKind::Proxy(Proxy::Surface),
         }],
         notes: &[],
+        differences: &[],
     },
     // sust.p .ageom{.cop}{.vec}.b32.clamp [a, b], c
     Form {
@@ -211,6 +215,7 @@ pub(crate) static FORMS: [Form; 8] = [
             kind: EffectKind::Proxy(Proxy::Surface),
         }],
         notes: &[],
+        differences: &[],
     },
     // sured.b .op.geom.ctype.clamp [a, b], c
     Form {
@@ -287,6 +292,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // sured.p .op.geom.ctype.clamp [a, b], c
     Form {
@@ -360,6 +366,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // suq .query.b32 d, [a]
     Form {
@@ -381,5 +388,6 @@ pub(crate) static FORMS: [Form; 8] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -51,6 +51,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.dealloc .cta_group.sync.aligned.b32 taddr, nCols
     Form {
@@ -91,6 +92,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.relinquish_alloc_permit .cta_group.sync.aligned
     Form {
@@ -124,6 +126,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     Form {
@@ -278,6 +281,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld .sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     Form {
@@ -368,6 +372,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     Form {
@@ -453,6 +458,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     Form {
@@ -539,6 +545,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     Form {
@@ -624,6 +631,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.ld.red .sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     Form {
@@ -710,6 +718,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     Form {
@@ -863,6 +872,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.st .sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     Form {
@@ -952,6 +962,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.wait::ld .sync.aligned
     Form {
@@ -985,6 +996,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.cp .cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
     Form {
@@ -1062,6 +1074,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.shift .cta_group.down [taddr]
     Form {
@@ -1095,6 +1108,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma .cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     Form {
@@ -1185,7 +1199,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1283,7 +1298,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1404,7 +1420,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1526,7 +1543,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1609,7 +1627,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1697,7 +1716,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1793,7 +1813,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -1894,7 +1915,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2025,7 +2047,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2157,7 +2180,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2250,7 +2274,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2348,7 +2373,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Shared),
             },
         ],
-        notes: &[
+        notes: &[],
+        differences: &[
             "a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual",
         ],
     },
@@ -2411,6 +2437,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2472,6 +2499,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2541,6 +2569,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2611,6 +2640,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2674,6 +2704,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2738,6 +2769,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2810,6 +2842,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.mma.ws .sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     Form {
@@ -2883,6 +2916,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::before_thread_sync
     Form {
@@ -2910,6 +2944,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.fence::after_thread_sync
     Form {
@@ -2937,6 +2972,7 @@ pub(crate) static FORMS: [Form; 37] = [
             kind: EffectKind::Fence,
         }],
         notes: &[],
+        differences: &[],
     },
     // tcgen05.commit .cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
     Form {
@@ -2983,5 +3019,6 @@ pub(crate) static FORMS: [Form; 37] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -183,10 +183,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &[
-            "vectors may be longer than the geometry needs",
-            "a sampler of its own belongs to texmode_independent modules",
-        ],
+        notes: &["a sampler of its own belongs to texmode_independent modules"],
+        differences: &["vectors may be longer than the geometry needs"],
     },
     // tex .geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -359,10 +357,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &[
-            "vectors may be longer than the geometry needs",
-            "a sampler of its own belongs to texmode_independent modules",
-        ],
+        notes: &["a sampler of its own belongs to texmode_independent modules"],
+        differences: &["vectors may be longer than the geometry needs"],
     },
     // tex.base .geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -511,6 +507,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.base .geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -656,6 +653,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.level .geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     Form {
@@ -812,6 +810,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.level .geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     Form {
@@ -965,6 +964,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.grad .geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     Form {
@@ -1143,6 +1143,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tex.grad .geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     Form {
@@ -1318,6 +1319,7 @@ pub(crate) static FORMS: [Form; 14] = [
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
         notes: &[],
+        differences: &[],
     },
     // tld4 .comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
     Form {
@@ -1410,7 +1412,8 @@ pub(crate) static FORMS: [Form; 14] = [
             when: Cond::Always,
             kind: EffectKind::Proxy(Proxy::Texture),
         }],
-        notes: &["geometries beyond .2d without a sampler: only the assembler says so"],
+        notes: &[],
+        differences: &["geometries beyond .2d without a sampler: only the assembler says so"],
     },
     // txq .tquery.b32 d, [a]
     Form {
@@ -1457,6 +1460,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq .squery.b32 d, [a]
     Form {
@@ -1480,6 +1484,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq .squery.b32 d, [b]
     Form {
@@ -1501,6 +1506,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // txq.level .tlquery.b32 d, [a], lod
     Form {
@@ -1525,6 +1531,7 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // istypep .type p, a
     Form {
@@ -1548,5 +1555,6 @@ pub(crate) static FORMS: [Form; 14] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -36,6 +36,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -65,6 +66,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -95,6 +97,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &["the selected bytes or half word of d are replaced in c"],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -123,6 +126,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -152,6 +156,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -182,6 +187,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -210,6 +216,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -239,6 +246,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -269,6 +277,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -297,6 +306,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -326,6 +336,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -356,6 +367,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat} d, a, b
     Form {
@@ -384,6 +396,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat}.op2 d, a, b, c
     Form {
@@ -413,6 +426,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -443,6 +457,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode d, a, b
     Form {
@@ -471,6 +486,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     Form {
@@ -500,6 +516,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshl .dtype.atype.u32{.sat}.mode d, a, b, c
     Form {
@@ -530,6 +547,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode d, a, b
     Form {
@@ -558,6 +576,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     Form {
@@ -587,6 +606,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vshr .dtype.atype.u32{.sat}.mode d, a, b, c
     Form {
@@ -617,6 +637,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmad .dtype.atype.btype{.sat}{.scale} d, a, b, c
     Form {
@@ -666,6 +687,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmad .dtype.atype.btype.po{.sat}{.scale} d, a, b, c
     Form {
@@ -711,6 +733,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp d, a, b
     Form {
@@ -739,6 +762,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp.op2 d, a, b, c
     Form {
@@ -768,6 +792,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset .atype.btype.cmp d, a, b, c
     Form {
@@ -798,6 +823,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -832,6 +858,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -866,6 +893,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -900,6 +928,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -934,6 +963,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -968,6 +998,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1002,6 +1033,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1036,6 +1068,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1070,6 +1103,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1104,6 +1138,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1138,6 +1173,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax2 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1172,6 +1208,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax2 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1206,6 +1243,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset2 .atype.btype.cmp d, a, b, c
     Form {
@@ -1240,6 +1278,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset2 .atype.btype.cmp.add d, a, b, c
     Form {
@@ -1274,6 +1313,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1308,6 +1348,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vadd4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1342,6 +1383,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1376,6 +1418,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vsub4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1410,6 +1453,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1444,6 +1488,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vavrg4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1478,6 +1523,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1512,6 +1558,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vabsdiff4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1546,6 +1593,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1580,6 +1628,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmin4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1614,6 +1663,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax4 .dtype.atype.btype{.sat} d, a, b, c
     Form {
@@ -1648,6 +1698,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vmax4 .dtype.atype.btype.add d, a, b, c
     Form {
@@ -1682,6 +1733,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset4 .atype.btype.cmp d, a, b, c
     Form {
@@ -1716,6 +1768,7 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
     // vset4 .atype.btype.cmp.add d, a, b, c
     Form {
@@ -1750,5 +1803,6 @@ pub(crate) static FORMS: [Form; 54] = [
         tables: &[],
         effects: &[],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -40,6 +40,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Converge(Group::Active),
         }],
         notes: &[],
+        differences: &[],
     },
     // vote .ballot.b32 d, a
     Form {
@@ -76,6 +77,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Converge(Group::Active),
         }],
         notes: &[],
+        differences: &[],
     },
     // vote .sync.mode.pred d, a, membermask
     Form {
@@ -104,6 +106,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // vote .sync.ballot.b32 d, a, membermask
     Form {
@@ -132,6 +135,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // match .any.sync.b32 d, a, membermask
     Form {
@@ -160,6 +164,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // match .any.sync.b64 d, a, membermask
     Form {
@@ -188,6 +193,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // match .all.sync.b32 d{|p}, a, membermask
     Form {
@@ -220,6 +226,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(3),
         }],
         notes: &[],
+        differences: &[],
     },
     // match .all.sync.b64 d{|p}, a, membermask
     Form {
@@ -252,6 +259,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(3),
         }],
         notes: &[],
+        differences: &[],
     },
     // activemask .b32 d
     Form {
@@ -273,6 +281,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Converge(Group::Active),
         }],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op.type dst, src, membermask
     Form {
@@ -299,6 +308,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op.b32 dst, src, membermask
     Form {
@@ -325,6 +335,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // redux .sync.op{.abs}{.NaN}.f32 dst, src, membermask
     Form {
@@ -357,6 +368,7 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
     // elect .sync d|p, membermask
     Form {
@@ -385,5 +397,6 @@ pub(crate) static FORMS: [Form; 13] = [
             kind: EffectKind::Lanes(2),
         }],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -64,6 +64,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -120,6 +121,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -176,6 +178,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -232,6 +235,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -286,6 +290,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -341,6 +346,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -395,6 +401,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -450,6 +457,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d
     Form {
@@ -514,6 +522,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d
     Form {
@@ -579,6 +588,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d
     Form {
@@ -631,6 +641,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d
     Form {
@@ -684,6 +695,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -747,6 +759,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -810,6 +823,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     Form {
@@ -873,6 +887,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     Form {
@@ -936,6 +951,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -997,6 +1013,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -1059,6 +1076,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -1120,6 +1138,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     Form {
@@ -1182,6 +1201,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d
     Form {
@@ -1253,6 +1273,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.mma_async .sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d
     Form {
@@ -1325,6 +1346,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.fence .sync{.aligned}
     Form {
@@ -1352,6 +1374,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.commit_group .sync{.aligned}
     Form {
@@ -1379,6 +1402,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
     // wgmma.wait_group .sync{.aligned} N
     Form {
@@ -1406,5 +1430,6 @@ pub(crate) static FORMS: [Form; 25] = [
             },
         ],
         notes: &[],
+        differences: &[],
     },
 ];

@@ -106,7 +106,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -159,7 +160,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -212,7 +214,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -265,7 +268,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -318,7 +322,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -420,6 +425,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     Form {
@@ -471,6 +477,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     Form {
@@ -522,6 +529,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}
     Form {
@@ -573,6 +581,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.b .sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
     Form {
@@ -624,6 +633,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.load.c .sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
     Form {
@@ -737,6 +747,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.store.d .sync.aligned.layout.shape{.ss}.type [p], r{, stride}
     Form {
@@ -839,6 +850,7 @@ pub(crate) static FORMS: [Form; 19] = [
             kind: EffectKind::Converge(Group::Warp),
         }],
         notes: &[],
+        differences: &[],
     },
     // wmma.mma .sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
     Form {
@@ -905,7 +917,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -980,7 +993,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1041,7 +1055,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1082,7 +1097,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1121,7 +1137,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1176,7 +1193,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },
@@ -1228,7 +1246,8 @@ pub(crate) static FORMS: [Form; 19] = [
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
         }],
-        notes: &[
+        notes: &[],
+        differences: &[
             "half precision before version 6.3: written without .aligned, which the assembler does not read any more",
         ],
     },

@@ -18,11 +18,27 @@ use super::vocabulary::Vocabulary;
 /// What the run says at its end.
 #[derive(Default)]
 pub(crate) struct Counts {
+    pub(crate) opcodes: usize,
     pub(crate) blocks: usize,
     pub(crate) complete: usize,
     pub(crate) forms: usize,
     pub(crate) complete_forms: usize,
     pub(crate) instructions: usize,
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} opcodes, {} instructions, {} blocks ({} with legality), {} forms ({} with legality)",
+            self.opcodes,
+            self.instructions,
+            self.blocks,
+            self.complete,
+            self.forms,
+            self.complete_forms
+        )
+    }
 }
 
 const IMPORTS: &str = "#[allow(unused_imports, reason = \"not every family uses everything\")]\nuse crate::{\nAccess, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks, Modifier, Operand, OperandTest,\nProxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Step, Table, TokenSet, TypeExpr, Within, Word,\n};\n\n";

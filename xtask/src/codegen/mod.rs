@@ -1,8 +1,12 @@
-//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`.
+//! Turns `ptx-isa/isa/*.isa` into the tables under `ptx-isa/src/generated/`, and tables and pages into the documents
+//! under `docs/`.
 
 mod condition;
+mod diagnostics;
 mod emit_forms;
 mod emit_vocabulary;
+#[cfg(test)]
+mod example;
 mod naming;
 mod notation;
 mod output;
@@ -25,14 +29,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use output::Output;
+use emit_forms::Counts;
+pub(crate) use output::Output;
 use source::Line;
 use vocabulary::Vocabulary;
 
 /// Arguments of `cargo xtask codegen`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when a generated file is not what the .isa files say
+    /// Write nothing; fail when a generated file is not what the .isa files and pages say
     #[arg(long)]
     check: bool,
 }
@@ -49,7 +54,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .context("the workspace of xtask")?;
-    let isa = root.join("ptx-isa/isa");
+    let (output, counts) = generate(&root.join("ptx-isa/isa"))?;
+    let folder = root.join("ptx-isa/src/generated");
+    let changed = output.finish(&folder, args.check)?;
+    output.prune(&folder, args.check)?;
+    diagnostics::emit(root, args.check)?;
+    println!("{counts}");
+    #[cfg(feature = "libraries")]
+    if changed {
+        // The documents are made from the compiled tables, and this program holds the old ones.
+        return again();
+    } else {
+        let documents = crate::docs::generate()?;
+        documents.finish(&root.join("docs"), args.check)?;
+    }
+    #[cfg(not(feature = "libraries"))]
+    if changed {
+        println!("`cargo xtask codegen` brings the documents up to date");
+    }
+    Ok(())
+}
+
+/// The tables that a folder of `.isa` files stands for.
+pub(crate) fn generate(isa: &Path) -> Result<(Output, Counts)> {
     let read = |name: &str| -> Result<Vec<Line>> {
         let path = isa.join(name);
         let text =
@@ -63,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     vocabulary.finish()?;
 
     let mut names = Vec::new();
-    for entry in fs::read_dir(&isa)? {
+    for entry in fs::read_dir(isa)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".isa") && !VOCABULARY.contains(&name.as_str()) {
             names.push(name);
@@ -86,17 +113,20 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
     let mut output = Output::default();
     emit_vocabulary::emit(&vocabulary, &opcodes, &mut output)?;
-    let counts = emit_forms::emit(&vocabulary, &families, &opcodes, &mut output)?;
+    let mut counts = emit_forms::emit(&vocabulary, &families, &opcodes, &mut output)?;
     output.add_index();
-    output.finish(&root.join("ptx-isa/src/generated"), root, args.check)?;
-    println!(
-        "{} opcodes, {} instructions, {} blocks ({} with legality), {} forms ({} with legality)",
-        opcodes.len(),
-        counts.instructions,
-        counts.blocks,
-        counts.complete,
-        counts.forms,
-        counts.complete_forms
-    );
+    counts.opcodes = opcodes.len();
+    Ok((output, counts))
+}
+
+/// Runs codegen once more, with what was generated compiled in.
+#[cfg(feature = "libraries")]
+fn again() -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = std::process::Command::new(cargo)
+        .args(["run", "--quiet", "--package", "xtask", "--", "codegen"])
+        .status()
+        .context("starting cargo")?;
+    anyhow::ensure!(status.success(), "the second pass failed");
     Ok(())
 }

@@ -28,6 +28,8 @@ pub(crate) struct Body {
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) notes: Vec<String>,
+    /// Where the table deliberately follows one of manual and assembler against the other.
+    pub(crate) differences: Vec<String>,
 }
 
 #[derive(Debug)]

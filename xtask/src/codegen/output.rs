@@ -30,12 +30,17 @@ impl Output {
         self.add("mod.rs", text);
     }
 
-    /// Formats all files, and writes those that changed or, to `check`, names every file that is stale.
-    pub(crate) fn finish(&self, folder: &Path, root: &Path, check: bool) -> Result<()> {
+    /// Writes the files that changed and says whether there were any; to `check`, names every file that is stale.
+    pub(crate) fn finish(&self, folder: &Path, check: bool) -> Result<bool> {
         let mut stale = Vec::new();
+        let mut changed = false;
         for (name, text) in &self.files {
             let path = folder.join(name);
-            let text = format(text, root).with_context(|| format!("formatting {name}"))?;
+            let text = if name.ends_with(".rs") {
+                format(text).with_context(|| format!("formatting {name}"))?
+            } else {
+                text.clone()
+            };
             if fs::read_to_string(&path).is_ok_and(|old| old == text) {
                 continue;
             }
@@ -48,36 +53,44 @@ impl Output {
                 fs::create_dir_all(folder)?;
                 fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
                 println!("wrote {}", path.display());
+                changed = true;
             }
         }
+        complain(&stale)?;
+        Ok(changed)
+    }
+
+    /// Removes from the folder what is not generated any more.
+    pub(crate) fn prune(&self, folder: &Path, check: bool) -> Result<()> {
+        let mut stale = Vec::new();
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let entry = entry?;
-            if !self
-                .files
-                .contains_key(&*entry.file_name().to_string_lossy())
-            {
-                if check {
-                    stale.push(format!(
-                        "{} is not generated any more",
-                        entry.path().display()
-                    ));
-                } else {
-                    fs::remove_file(entry.path())?;
-                    println!("removed {}", entry.path().display());
-                }
+            let name = entry.file_name();
+            if self.files.contains_key(&*name.to_string_lossy()) {
+                continue;
+            }
+            let path = entry.path();
+            if check {
+                stale.push(format!("{} is not generated any more", path.display()));
+            } else {
+                fs::remove_file(&path)?;
+                println!("removed {}", path.display());
             }
         }
-        if !stale.is_empty() {
-            bail!("{}\nrun `cargo xtask codegen`", stale.join("\n"));
-        }
-        Ok(())
+        complain(&stale)
     }
 }
 
-fn format(text: &str, root: &Path) -> Result<String> {
+fn complain(stale: &[String]) -> Result<()> {
+    if !stale.is_empty() {
+        bail!("{}\nrun `cargo xtask codegen`", stale.join("\n"));
+    }
+    Ok(())
+}
+
+fn format(text: &str) -> Result<String> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024"])
-        .current_dir(root)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

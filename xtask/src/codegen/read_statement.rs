@@ -53,6 +53,7 @@ const RULE_WORDS: &[&str] = &[
     "until",
     "effect",
     "note",
+    "differs",
     "table",
     "same",
     "at-most-one",
@@ -167,6 +168,7 @@ pub(crate) fn statement(c: &mut Cursor, body: &mut Body) -> Result<()> {
             }
         },
         "note" => body.notes.push(c.string("a note in quotes")?),
+        "differs" => body.differences.push(c.string("a reason in quotes")?),
         _ => return c.expected("a statement"),
     }
     Ok(())

@@ -249,8 +249,13 @@ impl<'a> Binder<'a> {
             }
         }
         let notes: Vec<&String> = block_body.notes.iter().chain(&form_body.notes).collect();
+        let differences: Vec<&String> = block_body
+            .differences
+            .iter()
+            .chain(&form_body.differences)
+            .collect();
         Ok(format!(
-            "Form {{ section: {:?}, syntax: {:?}, complete: {}, ptxas: {}, slots: &[{}], accepted: {accepted}, ignored: {ignored}, operands: &[{operands}], rules: &[{rules}], tables: &[{tables}], effects: &[{effects}], notes: &{notes:?} }}",
+            "Form {{ section: {:?}, syntax: {:?}, complete: {}, ptxas: {}, slots: &[{}], accepted: {accepted}, ignored: {ignored}, operands: &[{operands}], rules: &[{rules}], tables: &[{tables}], effects: &[{effects}], notes: &{notes:?}, differences: &{differences:?} }}",
             self.block.section,
             form.text,
             !self.block.syntax_only,

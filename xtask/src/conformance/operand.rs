@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ptx_isa::{
-    LaneSelector, Modifier, Opcode, Request, ScalarType, Shape, SpecialReg, StateSpace, TableKind,
+    Modifier, Opcode, Request, ScalarType, Selector, Shape, SpecialReg, StateSpace, TableKind,
     Written,
 };
 
@@ -109,9 +109,7 @@ impl Operand {
         let mut written = Written::new(shape);
         written.negated = self.sign == Sign::Minus;
         written.inverted = self.sign == Sign::Not;
-        written.lanes = self
-            .lanes
-            .and_then(|l| LaneSelector::from_text(l.as_bytes()));
+        written.lanes = self.lanes.and_then(|l| Selector::from_text(l.as_bytes()));
         written.unified = self.unified;
         written
     }

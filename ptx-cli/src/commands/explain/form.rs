@@ -1,0 +1,68 @@
+//! One form of an instruction, and all that is said of it.
+
+use std::io::{self, Write};
+
+use ptx_isa::describe::{self, Topic};
+use ptx_isa::{Form, Instruction, SlotAssignment};
+
+/// Writes a form; with the words that a mnemonic chose, only what concerns it.
+pub(super) fn write(
+    out: &mut impl Write,
+    instruction: &Instruction,
+    form: &Form,
+    chosen: Option<&SlotAssignment>,
+) -> io::Result<()> {
+    let (name, syntax) = (instruction.name(), form.syntax());
+    let attached = syntax.is_empty() || syntax.starts_with(['.', '{']);
+    writeln!(out, "{name}{}{syntax}", if attached { "" } else { " " })?;
+    let whence = if form.is_undocumented() {
+        "; only the assembler knows it"
+    } else {
+        ""
+    };
+    writeln!(out, "  section {} of the manual{whence}", form.section())?;
+    for (topic, lines) in topics(instruction, form, chosen) {
+        match &lines[..] {
+            [one] => writeln!(out, "  {}: {one}", topic.title())?,
+            _ => {
+                writeln!(out, "  {}:", topic.title())?;
+                for line in lines {
+                    writeln!(out, "    {line}")?;
+                }
+            }
+        }
+    }
+    for table in form.tables() {
+        writeln!(out, "  legal combinations:")?;
+        for line in describe::table(form, table, chosen).to_string().lines() {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The lines about a form, grouped.
+fn topics(
+    instruction: &Instruction,
+    form: &Form,
+    chosen: Option<&SlotAssignment>,
+) -> Vec<(Topic, Vec<String>)> {
+    let mut all: Vec<(Topic, String)> = Vec::new();
+    if !instruction.floors().is_empty() {
+        all.push((
+            Topic::Since,
+            describe::floors(instruction.floors()).to_string(),
+        ));
+    }
+    let kept = describe::each_fact(form, chosen, &mut |topic, line| {
+        all.push((topic, line.to_string()));
+        Ok(())
+    });
+    debug_assert!(kept.is_ok(), "a list takes everything");
+    all.sort_by_key(|&(topic, _)| topic);
+    let groups = all.chunk_by(|(a, _), (b, _)| a == b);
+    groups
+        .filter_map(|group| Some((group.first()?.0, group)))
+        .map(|(topic, group)| (topic, group.iter().map(|(_, l)| l.clone()).collect()))
+        .collect()
+}

@@ -1,0 +1,191 @@
+//! What is meant by a name or a mnemonic, and the forms that belong to it.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
+use ptx_parse::suggest;
+
+use super::form;
+use crate::output::{self, Out, Status};
+use crate::render::clean;
+
+/// Writes what is known of an instruction; of what is none, the nearest words.
+pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
+    match answer(out, text)? {
+        Ok(()) => {
+            out.flush()?;
+            Ok(Status::Well)
+        }
+        Err(message) => {
+            output::note(format_args!("ptx: {}", clean(&message)));
+            Ok(Status::Misuse)
+        }
+    }
+}
+
+/// A form and, where a mnemonic is complete, what fills its slots.
+type Found = (&'static Form, Option<SlotAssignment>);
+
+fn answer(out: &mut impl Write, text: &str) -> Result<Result<(), String>> {
+    let (opcode, modifiers) = match words(text) {
+        Ok(words) => words,
+        Err(message) => return Ok(Err(message)),
+    };
+    let begins = |i: &&Instruction| i.words().starts_with(&modifiers);
+    let longer: Vec<&str> = opcode
+        .instructions()
+        .iter()
+        .filter(begins)
+        .map(|i| i.name())
+        .filter(|&name| name != text)
+        .collect();
+    let Some(instruction) = find_instruction(opcode, &modifiers) else {
+        if longer.is_empty() {
+            let names: Vec<&str> = opcode.instructions().iter().map(|i| i.name()).collect();
+            return Ok(Err(format!(
+                "no instruction begins with `{text}`; there are {}",
+                names.join(", ")
+            )));
+        }
+        for name in longer {
+            writeln!(out, "{name}")?;
+        }
+        return Ok(Ok(()));
+    };
+    let rest = modifiers
+        .get(instruction.words().len()..)
+        .unwrap_or_default();
+    let found = forms(instruction, rest);
+    if found.is_empty() {
+        return Ok(Err(format!(
+            "`{}` has no form with {}; `ptx explain {0}` shows its forms",
+            instruction.name(),
+            list(rest)
+        )));
+    }
+    for (i, (form, chosen)) in found.iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        form::write(out, instruction, form, chosen.as_ref())?;
+    }
+    if !longer.is_empty() {
+        writeln!(out, "\nsee also: {}", longer.join(", "))?;
+    }
+    Ok(Ok(()))
+}
+
+/// The words of a name or a mnemonic, or what is wrong with one.
+fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
+    let (first, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let known = |nearest: Option<&str>| match nearest {
+        Some(nearest) => format!("; the nearest is `{nearest}`"),
+        None => String::new(),
+    };
+    let opcode = Opcode::from_text(first.as_bytes()).ok_or_else(|| {
+        format!(
+            "`{first}` is no instruction of PTX{}",
+            known(suggest::opcode(first))
+        )
+    })?;
+    let modifier = |word: &str| {
+        let word = format!(".{word}");
+        Modifier::from_text(word.as_bytes()).ok_or_else(|| {
+            let nearest = suggest::modifier(Some(opcode), &word);
+            format!("`{word}` is no modifier of PTX{}", known(nearest))
+        })
+    };
+    let rest = rest.split('.').skip(1).map(modifier);
+    Ok((opcode, rest.collect::<Result<_, _>>()?))
+}
+
+/// All forms for a name alone; else those that take the modifiers, or, while some are missing, those that know them.
+fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
+    let all = instruction.forms().iter().copied();
+    if rest.is_empty() {
+        return all.map(|f| (f, None)).collect();
+    }
+    let strict = all
+        .clone()
+        .filter_map(|f| Some((f, Some(f.match_modifiers(rest)?))));
+    let tolerant = all
+        .clone()
+        .filter_map(|f| Some((f, Some(f.match_tolerant(rest)?))));
+    let knowing = all.filter(|f| rest.iter().all(|&m| f.accepted().contains(m)));
+    let mut found: Vec<Found> = strict.collect();
+    if found.is_empty() {
+        found = tolerant.collect();
+    }
+    if found.is_empty() {
+        found = knowing.map(|f| (f, None)).collect();
+    }
+    found
+}
+
+fn list(words: &[Modifier]) -> String {
+    let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Result<String, String> {
+        let mut out = Vec::new();
+        answer(&mut out, text)
+            .unwrap()
+            .map(|()| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn every_instruction_is_explained() {
+        for instruction in Instruction::ALL {
+            let text = said(instruction.name()).unwrap();
+            let form = instruction.forms().first().unwrap();
+            assert!(text.contains(form.syntax()), "{}", instruction.name());
+        }
+        for opcode in Opcode::ALL {
+            assert!(!said(opcode.text()).unwrap().is_empty(), "{opcode}");
+        }
+    }
+
+    #[test]
+    fn a_mnemonic_shows_only_what_takes_it() {
+        let text = said("add.rn.ftz.f32").unwrap();
+        assert_eq!(
+            text.lines().next(),
+            Some("add{.rnd}{.ftz}{.sat}.f32 d, a, b")
+        );
+        for line in [
+            "`.rnd`: `.rn .rz .rm .rp`, else `.rn`, here `.rn`",
+            "`.ftz`: here",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert!(!text.contains(".u16x2"), "{text}");
+        assert!(said("add").unwrap().len() > 2 * text.len());
+    }
+
+    #[test]
+    fn what_is_wrong() {
+        for (text, message) in [
+            (
+                "addd",
+                "`addd` is no instruction of PTX; the nearest is `add`",
+            ),
+            (
+                "wgmma.mma_asnyc",
+                "`.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`",
+            ),
+            (
+                "add.row",
+                "`add` has no form with `.row`; `ptx explain add` shows its forms",
+            ),
+            ("", "`` is no instruction of PTX"),
+        ] {
+            assert_eq!(said(text), Err(message.to_string()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Conditions as clauses: ".type is one of .f16 .bf16 and c is given".
+
+use core::fmt::{self, Display, Formatter};
+
+use super::{operand_name, slot_name, words};
+use crate::{Cond, Form, OperandTest};
+
+/// The condition as a statement: ".type is .f16".
+pub fn condition(form: &Form, cond: &Cond) -> impl Display {
+    let clause = Clause { form, must: false };
+    fmt::from_fn(move |f| clause.write(f, cond, false, false))
+}
+
+/// The condition as a demand: ".type must be .f16".
+pub fn demand(form: &Form, cond: &Cond) -> impl Display {
+    let clause = Clause { form, must: true };
+    fmt::from_fn(move |f| clause.write(f, cond, false, false))
+}
+
+#[derive(Copy, Clone)]
+struct Clause<'a> {
+    form: &'a Form,
+    must: bool,
+}
+
+impl Clause<'_> {
+    /// A negation is carried down to the single clauses, which can be negated in words.
+    fn write(self, f: &mut Formatter<'_>, cond: &Cond, negated: bool, nested: bool) -> fmt::Result {
+        match *cond {
+            Cond::Always => f.write_str(if negated { "never" } else { "always" }),
+            Cond::Never => f.write_str(if negated { "always" } else { "never" }),
+            Cond::Not(inner) => self.write(f, inner, !negated, nested),
+            Cond::All(list) => self.list(
+                f,
+                list,
+                if negated { " or " } else { " and " },
+                negated,
+                nested,
+            ),
+            Cond::Any(list) if same_slot(list) => self.choice(f, list, negated),
+            Cond::Any(list) => self.list(
+                f,
+                list,
+                if negated { " and " } else { " or " },
+                negated,
+                nested,
+            ),
+            Cond::Filled(slot) => self.given(f, slot_name(self.form, slot), negated),
+            Cond::Holds(slot, set) => {
+                let name = slot_name(self.form, slot);
+                let be = self.be(negated);
+                match set.as_slice() {
+                    // A word that stands for itself.
+                    [word] if word.text() == name => self.given(f, name, negated),
+                    [word] => write!(f, "{name} {be} {word}"),
+                    list => {
+                        let be = self.be(false);
+                        let of = if negated { "none" } else { "one" };
+                        write!(f, "{name} {be} {of} of {}", words(list))
+                    }
+                }
+            }
+            Cond::Operand(operand, test) => {
+                self.test(f, operand_name(self.form, operand), test, negated)
+            }
+            Cond::InEntry => self.place(f, !negated),
+            Cond::InFunc => self.place(f, negated),
+        }
+    }
+
+    fn list(
+        self,
+        f: &mut Formatter<'_>,
+        list: &[Cond],
+        between: &str,
+        negated: bool,
+        nested: bool,
+    ) -> fmt::Result {
+        if nested {
+            f.write_str("(")?;
+        }
+        for (i, cond) in list.iter().enumerate() {
+            if i > 0 {
+                f.write_str(between)?;
+            }
+            self.write(f, cond, negated, true)?;
+        }
+        if nested {
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+
+    /// Several words of one slot, named one by one.
+    fn choice(self, f: &mut Formatter<'_>, list: &[Cond], negated: bool) -> fmt::Result {
+        for (i, cond) in list.iter().enumerate() {
+            let Cond::Holds(slot, set) = *cond else {
+                continue;
+            };
+            if i == 0 {
+                let of = if negated { "none" } else { "one" };
+                write!(
+                    f,
+                    "{} {} {of} of",
+                    slot_name(self.form, slot),
+                    self.be(false)
+                )?;
+            }
+            write!(f, " {}", words(set.as_slice()))?;
+        }
+        Ok(())
+    }
+
+    const fn be(self, negated: bool) -> &'static str {
+        match (self.must, negated) {
+            (false, false) => "is",
+            (false, true) => "is not",
+            (true, false) => "must be",
+            (true, true) => "must not be",
+        }
+    }
+
+    fn given(self, f: &mut Formatter<'_>, name: &str, negated: bool) -> fmt::Result {
+        write!(f, "{name} {} given", self.be(negated))
+    }
+
+    fn place(self, f: &mut Formatter<'_>, kernel: bool) -> fmt::Result {
+        let stand = if self.must { "must stand" } else { "stands" };
+        let place = if kernel {
+            "in a kernel"
+        } else {
+            "in a function that is no kernel"
+        };
+        write!(f, "it {stand} {place}")
+    }
+
+    fn test(
+        self,
+        f: &mut Formatter<'_>,
+        name: &str,
+        test: OperandTest,
+        negated: bool,
+    ) -> fmt::Result {
+        let be = self.be(negated);
+        let what = match test {
+            OperandTest::Absent => return self.given(f, name, !negated),
+            OperandTest::Present => "given",
+            OperandTest::Immediate => "a constant",
+            OperandTest::Register => "a register",
+            OperandTest::Predicate => "a predicate",
+            OperandTest::Variable => "a variable",
+            OperandTest::SpecialRegister => "a special register",
+            OperandTest::Function => "a function",
+            OperandTest::Sink => "_",
+            OperandTest::Negated => "negated",
+            OperandTest::Inverted => "inverted",
+            OperandTest::Pair => "a pair",
+            OperandTest::Unified => "marked .unified",
+            OperandTest::Partial => "a vector with _ in it",
+            OperandTest::Floating => "floating point",
+            OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n}"),
+        };
+        write!(f, "{name} {be} {what}")
+    }
+}
+
+/// Whether all the conditions ask for words of the same slot.
+fn same_slot(list: &[Cond]) -> bool {
+    let slot = |cond: &Cond| match *cond {
+        Cond::Holds(slot, _) => Some(slot),
+        _ => None,
+    };
+    let first = list.first().and_then(slot);
+    first.is_some() && list.iter().all(|cond| slot(cond) == first)
+}

@@ -1,0 +1,39 @@
+//! Versions and targets: "PTX 8.6 on sm_100a or sm_110a; or PTX 8.8 on family sm_100f".
+
+use core::fmt::{self, Display};
+
+use super::Phrases;
+use crate::Floor;
+
+/// One version with its targets.
+pub fn floor(floor: &Floor) -> impl Display {
+    fmt::from_fn(move |f| {
+        write!(f, "PTX {}", floor.version)?;
+        if floor.text.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" on ")?;
+        let mut targets = Phrases::new(f, " or ");
+        for name in floor.text.split(' ') {
+            match name.strip_suffix('+') {
+                Some(family) => targets.add(format_args!("family {family}"))?,
+                None if name.ends_with(|c: char| c.is_ascii_digit()) => {
+                    targets.add(format_args!("{name} and newer"))?;
+                }
+                None => targets.add(format_args!("{name}"))?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Versions with their targets of which one suffices.
+pub fn floors(floors: &[Floor]) -> impl Display {
+    fmt::from_fn(move |f| {
+        let mut all = Phrases::new(f, "; or ");
+        for each in floors {
+            all.add(format_args!("{}", floor(each)))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,66 @@
+//! The table in words: what a form takes and what it demands.
+//!
+//! Every function gives something to display; nothing is allocated, the text is put together while it is written.
+//! Slots and operands are called as the form calls them, so that the words go with [`Form::syntax`](crate::Form::syntax).
+
+mod condition;
+mod effect;
+mod fact;
+mod floor;
+mod operand;
+mod rule;
+mod slot;
+mod table;
+
+pub use condition::{condition, demand};
+pub use effect::effect;
+pub use fact::{Topic, each_fact};
+pub use floor::{floor, floors};
+pub use operand::{details, operand, role, type_of};
+pub use rule::rule;
+pub use slot::{alternatives, words};
+pub use table::table;
+
+use core::fmt;
+
+use crate::Form;
+
+/// What a slot is called.
+fn slot_name(form: &Form, slot: u8) -> &'static str {
+    form.slot(slot.into()).map_or("", |s| s.name())
+}
+
+/// What an operand is called.
+fn operand_name(form: &Form, operand: u8) -> &'static str {
+    form.operands()
+        .get(usize::from(operand))
+        .map_or("", |o| o.name)
+}
+
+/// Writes phrases with something between them.
+struct Phrases<'a, 'b> {
+    f: &'a mut fmt::Formatter<'b>,
+    between: &'static str,
+    first: bool,
+}
+
+impl<'a, 'b> Phrases<'a, 'b> {
+    fn new(f: &'a mut fmt::Formatter<'b>, between: &'static str) -> Self {
+        Self {
+            f,
+            between,
+            first: true,
+        }
+    }
+
+    fn add(&mut self, phrase: fmt::Arguments<'_>) -> fmt::Result {
+        if !self.first {
+            self.f.write_str(self.between)?;
+        }
+        self.first = false;
+        self.f.write_fmt(phrase)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Operands: what each is to its instruction, and what may stand for it.
+
+use core::fmt::{self, Display};
+
+use super::{Phrases, condition, operand_name, slot_name, words};
+use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
+
+/// Everything about an operand: its role, its type, and what else may be said.
+pub fn operand(form: &Form, operand: &Operand) -> impl Display {
+    fmt::from_fn(move |f| {
+        f.write_str(role(operand))?;
+        if operand.ty != TypeExpr::None {
+            write!(f, ", {}", type_of(form, operand.ty))?;
+        }
+        let mut tail = Some("; ");
+        each_detail(form, operand, &mut |phrase| {
+            write!(f, "{}{phrase}", tail.replace(", ").unwrap_or(", "))
+        })
+    })
+}
+
+/// What an operand is to its instruction.
+pub const fn role(operand: &Operand) -> &'static str {
+    match (operand.role, operand.access) {
+        (Role::Def, _) => "written",
+        (Role::Use, _) => "read",
+        (Role::Both, _) => "read and written",
+        (Role::Addr, Access::None) => "address",
+        (Role::Addr, Access::Read) => "address, read",
+        (Role::Addr, Access::Write) => "address, written",
+        (Role::Addr, Access::Update) => "address, read and written",
+        (Role::Addr, Access::Atomic) => "address, read and written indivisibly",
+        (Role::Imm, _) => "constant",
+        (Role::Label, _) => "label",
+        (Role::Func, _) if operand.marks.contains(Marks::REG) => "address of a function",
+        (Role::Func, _) => "function",
+        (Role::Symbol, _) => "variable",
+        (Role::Args, _) => "arguments",
+        (Role::Rets, _) => "results",
+        (Role::Table, _) => "label of a list or prototype",
+        (Role::Sreg, _) => "special register",
+    }
+}
+
+/// A type as the slots of the form say.
+pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
+    fmt::from_fn(move |f| match ty {
+        TypeExpr::None => f.write_str("any type"),
+        TypeExpr::Scalar(ty) => write!(f, "{ty}"),
+        TypeExpr::Slot(slot) => f.write_str(slot_name(form, slot)),
+        TypeExpr::Bits(slot) => write!(f, "any type as wide as {}", slot_name(form, slot)),
+        TypeExpr::Wide(slot) => write!(f, "twice as wide as {}", slot_name(form, slot)),
+        TypeExpr::Hold(slot) => write!(f, "register for {}", slot_name(form, slot)),
+    })
+}
+
+/// What else may stand for an operand, and when it is there; often nothing.
+pub fn details(form: &Form, operand: &Operand) -> impl Display {
+    fmt::from_fn(move |f| {
+        let mut all = Phrases::new(f, ", ");
+        each_detail(form, operand, &mut |phrase| all.add(phrase))
+    })
+}
+
+/// Marks that say something by themselves. That a constant is refused is said apart.
+const MARKS: &[(Marks, &str)] = &[
+    (Marks::SINK, "or _"),
+    (Marks::SINK_ONLY, "only _"),
+    (Marks::NOT, "may be inverted with !"),
+    (Marks::NEG, "may be negated with -"),
+    (Marks::WIDEN, "the register may be wider"),
+    (Marks::LANES, "a byte or half word may be selected"),
+    (Marks::HALVES, "two half words may be selected"),
+    (Marks::BYTES, "four bytes may be selected"),
+    (Marks::UNIFIED, "may carry .unified"),
+    (Marks::PAIR, "may be a pair"),
+    (Marks::TMEM, "in tensor memory"),
+    (Marks::MBARRIER, "an mbarrier object"),
+    (Marks::TENSORMAP, "a tensor map"),
+    (Marks::DESCRIPTOR, "a descriptor"),
+    (Marks::MULTIMEM, "a multimem address"),
+    (Marks::TEXTURE, "a texture"),
+    (Marks::SAMPLER, "a sampler"),
+    (Marks::SURFACE, "a surface"),
+    (Marks::BRACED, "in braces even if it is one"),
+    (Marks::TIED, "one register in both places"),
+    (Marks::LONGER, "the vector may be longer"),
+    (Marks::PARTS, "or a vector as wide as the type"),
+    (Marks::BARE, "the brackets may be missing"),
+    (Marks::INDEXED, "or an element of an array"),
+    (Marks::LAX, "a predicate is not refused"),
+    (Marks::EXACT, "elements of the type itself"),
+    (Marks::PLAIN, "not the address of a handle"),
+    (Marks::CONSTANT, "a constant is not refused"),
+];
+
+fn each_detail(
+    form: &Form,
+    operand: &Operand,
+    put: &mut dyn FnMut(fmt::Arguments<'_>) -> fmt::Result,
+) -> fmt::Result {
+    match operand.role {
+        Role::Use if operand.marks.contains(Marks::SINK_ONLY) => {}
+        Role::Use if operand.marks.contains(Marks::REG) => put(format_args!("register"))?,
+        Role::Use => put(format_args!("register or constant"))?,
+        _ => {}
+    }
+    if let Some(range) = operand.range {
+        let (low, high, step) = (range.low, range.high, range.step);
+        match (low == high, step) {
+            (true, _) => put(format_args!("the constant {low}"))?,
+            (false, 0) => put(format_args!("powers of two from {low} to {high}"))?,
+            (false, 1) => put(format_args!("constants {low} to {high}"))?,
+            (false, _) => put(format_args!("constants {low} to {high} in steps of {step}"))?,
+        }
+    }
+    if operand.length != Length::Scalar {
+        put(format_args!("{}", length(form, operand.length)))?;
+    }
+    for &(mark, text) in MARKS {
+        if operand.marks.contains(mark) {
+            put(format_args!("{text}"))?;
+        }
+    }
+    match operand.spaces {
+        Spaces::Any => {}
+        Spaces::Slot(slot) => put(format_args!("in {}", slot_name(form, slot)))?,
+        Spaces::Words(words, generic) => put(format_args!("{}", spaces(words, generic)))?,
+    }
+    match operand.size {
+        Size::Unknown => {}
+        Size::Fixed(bytes) => put(format_args!("{bytes} bytes"))?,
+        Size::Like(other) => put(format_args!(
+            "as many bytes as {} has",
+            operand_name(form, other)
+        ))?,
+        Size::Value(other) => put(format_args!("{} bytes", operand_name(form, other)))?,
+    }
+    if operand.align > 0 {
+        put(format_args!("aligned to {} bytes", operand.align))?;
+    }
+    match operand.iff {
+        Some(iff) => put(format_args!("given exactly if {}", condition(form, &iff))),
+        None if operand.optional => put(format_args!("may be left out")),
+        None => Ok(()),
+    }
+}
+
+fn spaces(list: &[crate::Modifier], generic: bool) -> impl Display {
+    fmt::from_fn(move |f| {
+        f.write_str("in ")?;
+        let mut all = Phrases::new(f, " or ");
+        list.iter()
+            .try_for_each(|word| all.add(format_args!("{word}")))?;
+        if generic {
+            all.add(format_args!("generic memory"))?;
+        }
+        Ok(())
+    })
+}
+
+fn length(form: &Form, length: Length) -> impl Display {
+    fmt::from_fn(move |f| match length {
+        Length::Scalar => Ok(()),
+        Length::Fixed(n) => write!(f, "vector of {n}"),
+        Length::Slot(slot) => write!(f, "vector if {} says so", slot_name(form, slot)),
+        Length::Table => f.write_str("vector as the table says"),
+        Length::Share(slot) => {
+            write!(
+                f,
+                "vector with the thread's share of {}",
+                slot_name(form, slot)
+            )
+        }
+        Length::Cases(cases) => {
+            f.write_str("vector of ")?;
+            let mut all = Phrases::new(f, ", ");
+            cases.iter().try_for_each(|(when, n)| match when {
+                Cond::Always => all.add(format_args!("{n}")),
+                Cond::Holds(_, set) => all.add(format_args!("{n} for {}", words(set.as_slice()))),
+                when => all.add(format_args!("{n} if {}", condition(form, when))),
+            })
+        }
+    })
+}

@@ -1,0 +1,68 @@
+//! Rules as sentences without their full stop.
+
+use core::fmt::{self, Display, Formatter};
+
+use super::{Phrases, condition, demand, floors, operand_name, slot_name};
+use crate::{Cond, Form, Marks, Rule, RuleKind};
+
+/// What a rule of the form says.
+pub fn rule(form: &Form, rule: &Rule) -> impl Display {
+    fmt::from_fn(move |f| {
+        kind(f, form, &rule.kind)?;
+        if rule.ptxas {
+            f.write_str(" (only the assembler says so)")?;
+        }
+        Ok(())
+    })
+}
+
+fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
+    match *kind {
+        RuleKind::Require(when, then) => {
+            given(f, form, &when)?;
+            write!(f, "{}", demand(form, &then))
+        }
+        RuleKind::Deny(cond) => write!(f, "not allowed: {}", condition(form, &cond)),
+        RuleKind::Since(when, list) => {
+            given(f, form, &when)?;
+            write!(f, "{}", floors(list))
+        }
+        RuleKind::Until(when, list) => {
+            given(f, form, &when)?;
+            write!(f, "removed with {}", floors(list))
+        }
+        RuleKind::Default(slot, word, when) => {
+            given(f, form, &when)?;
+            write!(f, "without {} it is {word}", slot_name(form, slot))
+        }
+        RuleKind::AtMostOne(operands, mark) => {
+            f.write_str("at most one of ")?;
+            let mut names = Phrases::new(f, ", ");
+            for &operand in operands {
+                names.add(format_args!("{}", operand_name(form, operand)))?;
+            }
+            let done = if mark == Marks::NEG {
+                "negated"
+            } else {
+                "inverted"
+            };
+            write!(f, " may be {done}")
+        }
+        RuleKind::Limit(low, high) => {
+            let (low, high) = (operand_name(form, low), operand_name(form, high));
+            write!(f, "of two constants {low} must not be larger than {high}")
+        }
+        RuleKind::Same(slot, warning) => {
+            let name = slot_name(form, slot);
+            write!(f, "all instructions of a kernel have the same {name}")?;
+            f.write_str(if warning { ", else a warning" } else { "" })
+        }
+    }
+}
+
+fn given(f: &mut Formatter<'_>, form: &Form, when: &Cond) -> fmt::Result {
+    match when {
+        Cond::Always => Ok(()),
+        when => write!(f, "if {}: ", condition(form, when)),
+    }
+}

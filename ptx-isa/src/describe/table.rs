@@ -1,0 +1,105 @@
+//! Tables of legal combinations, in columns.
+
+use core::fmt::{self, Display, Write};
+
+use super::{Phrases, floors, operand_name, slot_name, words};
+use crate::{Cell, Form, Row, SlotAssignment, Table};
+
+/// A table with a line of headings; of an instruction that chose its words, the row that decides.
+pub fn table<'a>(
+    form: &'a Form,
+    table: &'a Table,
+    chosen: Option<&'a SlotAssignment>,
+) -> impl Display + 'a {
+    fmt::from_fn(move |f| {
+        let rows = || {
+            let rows = table.rows.iter();
+            let wanted = chosen.map(|c| table.row(c));
+            rows.filter(move |&row| wanted.is_none_or(|w| w.is_some_and(|w| core::ptr::eq(w, row))))
+        };
+        let lines = || core::iter::once(None).chain(rows().map(Some));
+        let mut widths = [0; WIDEST];
+        for line in lines() {
+            for (column, width) in widths.iter_mut().enumerate() {
+                *width = (*width).max(count(&cell(form, table, line, column)));
+            }
+        }
+        for line in lines() {
+            // Blanks are only written before something.
+            let mut blanks = 0;
+            for (column, &width) in widths.iter().enumerate() {
+                let text = cell(form, table, line, column);
+                let len = count(&text);
+                if len > 0 {
+                    write!(f, "{:blanks$}{text}", "")?;
+                    blanks = 0;
+                }
+                blanks += width - len + 2;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    })
+}
+
+/// No table has as many columns.
+const WIDEST: usize = 24;
+
+/// What stands in a column of a row, or over it: slots, then lengths of operands, then versions and targets.
+fn cell<'a>(
+    form: &'a Form,
+    table: &'a Table,
+    row: Option<&'a Row>,
+    column: usize,
+) -> impl Display + 'a {
+    let operand = column.wrapping_sub(table.columns.len());
+    fmt::from_fn(move |f| {
+        if let Some(&slot) = table.columns.get(column) {
+            match row {
+                None => f.write_str(slot_name(form, slot)),
+                Some(row) => row.cells.get(column).map_or(Ok(()), |c| asked(f, form, c)),
+            }
+        } else if let Some(&operand_index) = table.operands.get(operand) {
+            match row {
+                None => write!(f, "length of {}", operand_name(form, operand_index)),
+                Some(row) => lengths(f, row.lengths.get(operand).copied().unwrap_or(&[])),
+            }
+        } else if operand == table.operands.len() {
+            row.map_or(Ok(()), |row| write!(f, "{}", floors(row.floors)))
+        } else {
+            Ok(())
+        }
+    })
+}
+
+/// What a cell asks of its slot.
+fn asked(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
+    match *cell {
+        Cell::Any => f.write_str("any"),
+        Cell::Absent => f.write_str("none"),
+        Cell::Words(set) => write!(f, "{}", words(set.as_slice())),
+        Cell::Same(slot) => write!(f, "as {}", slot_name(form, slot)),
+    }
+}
+
+/// The lengths a row gives to an operand: one, or one for each type of the operand's column.
+fn lengths(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
+    let mut all = Phrases::new(f, " or ");
+    list.iter().try_for_each(|n| all.add(format_args!("{n}")))
+}
+
+/// How many characters a text has.
+fn count(text: &impl Display) -> usize {
+    struct Counter(usize);
+    impl Write for Counter {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.chars().count();
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    match write!(counter, "{text}") {
+        Ok(()) => counter.0,
+        Err(_) => 0,
+    }
+}

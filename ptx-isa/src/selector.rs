@@ -1,0 +1,144 @@
+//! The part of an operand that is meant: a component of a vector (`.x`, `.r`), or bytes and half words of a video
+//! operand (`.b2`, `.h10`, `.b3210`).
+
+use core::fmt;
+
+/// The part of a vector register, of a special register or of a video operand that is meant.
+///
+/// Manual 5.4.2 (`.x .y .z .w`, `.r .g .b .a`), 9.7.18 (`.b0`, `.h10`, `.b3210` …).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Selector(u16);
+
+impl Selector {
+    const BYTES: u16 = 1 << 15;
+    const HALVES: u16 = 1 << 14;
+
+    /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`.
+    pub fn from_text(text: &[u8]) -> Option<Self> {
+        match text {
+            [c] => b"xyzwrgba"
+                .iter()
+                .position(|k| k == c)
+                .map(|i| Self(i as u16)),
+            [b'b', digits @ ..] => Self::digits(digits, b'7', 4).map(|d| Self(Self::BYTES | d)),
+            [b'h', digits @ ..] => Self::digits(digits, b'3', 2).map(|d| Self(Self::HALVES | d)),
+            _ => None,
+        }
+    }
+
+    /// Up to four digits of three bits, their count above them.
+    fn digits(digits: &[u8], most: u8, count: usize) -> Option<u16> {
+        if digits.is_empty()
+            || digits.len() > count
+            || digits.iter().any(|d| !(b'0'..=most).contains(d))
+        {
+            return None;
+        }
+        // Four digits need 12 bits; their count, 1 to 4, is kept in the two bits above.
+        let packed = digits.iter().fold(0u16, |v, d| v << 3 | (d - b'0') as u16);
+        Some(packed | ((digits.len() - 1) as u16) << 12)
+    }
+
+    /// Which element of a vector is meant, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
+    pub const fn element(self) -> Option<u8> {
+        if self.0 & (Self::BYTES | Self::HALVES) == 0 {
+            Some(self.0 as u8 & 3)
+        } else {
+            None
+        }
+    }
+
+    /// The selector as a number, to store it.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The selector of a number that [`bits`](Self::bits) gave.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// Whether half words are selected.
+    pub const fn is_half(self) -> bool {
+        self.0 & (Self::BYTES | Self::HALVES) == Self::HALVES
+    }
+
+    /// The selected bytes or half words, highest first as they are written; of bytes, 4 and above are in a second
+    /// register, of half words 2 and above. None where an element of a vector is meant.
+    pub fn lanes(self) -> impl ExactSizeIterator<Item = u8> {
+        let count = match self.element() {
+            Some(_) => 0,
+            None => (self.0 >> 12 & 3) + 1,
+        };
+        (0..count as u8)
+            .rev()
+            .map(move |i| (self.0 >> (3 * i) & 7) as u8)
+    }
+
+    /// Calls `put` with each byte of the spelling, without the dot.
+    pub fn write(self, mut put: impl FnMut(u8)) {
+        if self.element().is_some() {
+            put(b"xyzwrgba"[self.0 as usize & 7]);
+            return;
+        }
+        put(if self.is_half() { b'h' } else { b'b' });
+        for lane in self.lanes() {
+            put(b'0' + lane);
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0; 5];
+        let mut len = 0;
+        self.write(|byte| {
+            if let Some(place) = text.get_mut(len) {
+                *place = byte;
+                len += 1;
+            }
+        });
+        let text = text.get(..len).unwrap_or(&[]);
+        f.write_str(core::str::from_utf8(text).unwrap_or(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    use super::Selector;
+
+    #[test]
+    fn texts() {
+        for text in [
+            "x", "y", "z", "w", "r", "g", "b", "a", "b0", "b3", "h1", "h10", "h33", "b7654", "b32",
+            "b210", "b64",
+        ] {
+            let selector = Selector::from_text(text.as_bytes()).unwrap();
+            assert_eq!(selector.to_string(), text);
+        }
+        for text in [
+            "", ".", ".b0", "h", "h4", "h210", "b8", "b32107", "x0", "q", "xy",
+        ] {
+            assert_eq!(Selector::from_text(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts() {
+        let selector = |text: &[u8]| Selector::from_text(text).unwrap();
+        let lanes = |text: &[u8]| selector(text).lanes().collect::<Vec<_>>();
+        assert_eq!(lanes(b"b7654"), [7, 6, 5, 4]);
+        assert_eq!(lanes(b"h30"), [3, 0]);
+        assert_eq!(lanes(b"z"), []);
+        assert!(selector(b"h0").is_half() && !selector(b"b0").is_half());
+        assert!(!selector(b"b").is_half());
+        assert_eq!(
+            (selector(b"w").element(), selector(b"a").element()),
+            (Some(3), Some(3))
+        );
+        assert_eq!(selector(b"b0").element(), None);
+    }
+}

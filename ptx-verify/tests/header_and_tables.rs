@@ -1,0 +1,34 @@
+//! Modules that were once judged in another way than by ptxas.
+
+#[cfg(test)]
+mod header_and_tables {
+    use ptx_ir::Code;
+
+    /// The codes found in a module, with their lines.
+    fn found(text: &str) -> Vec<(Code, usize)> {
+        let parsed = ptx_parse::parse(text.as_bytes());
+        let mut found = parsed.diagnostics;
+        found.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+        let line = |at: u32| text[..at as usize].matches('\n').count() + 1;
+        found.iter().map(|d| (d.code, line(d.span.start))).collect()
+    }
+
+    #[test]
+    fn a_target_of_options_alone_is_one_mistake() {
+        let text = ".version 9.2\n.target debug\n.address_size 64\n.visible .entry k() { ret; }\n";
+        assert_eq!(found(text), [(Code::TargetOption, 2)]);
+    }
+
+    #[test]
+    fn a_kernel_may_stand_among_call_targets() {
+        let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry o() { ret; }\n.func f() { ret; }\n\
+            .visible .entry k()\n{\n.reg .b64 d;\nlist: .calltargets o, f;\nmov.b64 d, f;\ncall d, list;\nret;\n}\n";
+        assert_eq!(found(text), []);
+    }
+
+    #[test]
+    fn limits_of_threads_contradict_at_the_end_of_the_kernel() {
+        let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k() .maxntid 64 .reqntid 32\n{\nret;\n}\n";
+        assert_eq!(found(text), [(Code::DirectiveConflict, 7)]);
+    }
+}

@@ -1,0 +1,204 @@
+//! `docs/isa.md`: every instruction and all its forms, by the sections of the manual.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use ptx_isa::describe::{self, Topic};
+use ptx_isa::{Form, Instruction, PtxVersion};
+
+use super::blocks::Block;
+use super::chapters;
+use super::facts::Facts;
+use super::text::columns;
+
+const INTRODUCTION: &str = "\
+# The instructions of PTX
+
+Every instruction of chapter 9.7 of the manual, as the tables of `ptx-isa` know it. `ptx explain` says the same of one
+instruction, and of a mnemonic only what concerns it.
+
+In the syntax, braces hold what may be left out, and a word that stands for others is listed below it. A line that does
+not hold for all forms of its section ends with the numbers of its forms. `sm_90 and newer` is every target from there
+on, `sm_90a` that one alone, `family sm_100f` the targets of that family from there on.
+
+";
+
+pub(crate) fn page(blocks: &[Block]) -> Result<String> {
+    let mut out = String::from(INTRODUCTION);
+    coverage(&mut out, blocks)?;
+    let mut part = 0;
+    let mut section = "";
+    for block in blocks {
+        let own = chapters::part(block.section)
+            .with_context(|| format!("section {} is not of chapter 9.7", block.section))?;
+        if own != part {
+            part = own;
+            writeln!(out, "\n## 9.7.{part} {}", chapters::title(part))?;
+        }
+        // A section may hold several blocks.
+        if block.section != section || !block.names.is_empty() {
+            section = block.section;
+            let names: Vec<String> = block.names.iter().map(|n| format!("`{n}`")).collect();
+            writeln!(out, "\n### {section} {}\n", names.join(" "))?;
+        }
+        self::block(&mut out, block)?;
+    }
+    Ok(out)
+}
+
+fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
+    writeln!(
+        out,
+        "## Coverage\n\nPTX {}; a form is complete when the tables say when it is legal, not only how it is written.\n",
+        PtxVersion::CURRENT
+    )?;
+    writeln!(
+        out,
+        "| part | | sections | instructions | forms | complete |"
+    )?;
+    writeln!(out, "|---|---|--:|--:|--:|--:|")?;
+    let row = |of: &[&Block]| {
+        let sections: BTreeSet<&str> = of.iter().map(|b| b.section).collect();
+        let names: BTreeSet<&str> = of.iter().flat_map(|b| b.names.iter().copied()).collect();
+        let forms = of.iter().flat_map(|b| &b.forms);
+        let complete = forms.clone().filter(|f| f.is_complete()).count();
+        (sections.len(), names.len(), forms.count(), complete)
+    };
+    for part in chapters::parts() {
+        let of: Vec<&Block> = blocks
+            .iter()
+            .filter(|b| chapters::part(b.section) == Some(part))
+            .collect();
+        let (sections, names, forms, complete) = row(&of);
+        let title = chapters::title(part);
+        writeln!(
+            out,
+            "| 9.7.{part} | {title} | {sections} | {names} | {forms} | {complete} |"
+        )?;
+    }
+    let all: Vec<&Block> = blocks.iter().collect();
+    let (sections, names, forms, complete) = row(&all);
+    writeln!(
+        out,
+        "| | **all** | {sections} | {names} | {forms} | {complete} |"
+    )?;
+    writeln!(
+        out,
+        "\nAn instruction with forms in several parts counts in each."
+    )?;
+    Ok(())
+}
+
+fn block(out: &mut String, block: &Block) -> Result<()> {
+    let Some(name) = block.names.first() else {
+        return Ok(());
+    };
+    let many = block.forms.len() > 1;
+    let mut syntax = Vec::new();
+    for (i, form) in block.forms.iter().enumerate() {
+        let mut remark = if many {
+            format!("{}", i + 1)
+        } else {
+            String::new()
+        };
+        if form.is_undocumented() {
+            remark += " only the assembler";
+        }
+        let blank = if form.syntax().starts_with(['.', '{']) {
+            ""
+        } else {
+            " "
+        };
+        let line = format!("{name}{blank}{}", form.syntax());
+        syntax.push(match remark.trim() {
+            "" => vec![line.trim_end().to_string()],
+            remark => vec![line, format!("// {remark}")],
+        });
+    }
+    writeln!(out, "```\n{}```\n", columns(&syntax))?;
+    if let [_, others @ ..] = &block.names[..]
+        && !others.is_empty()
+    {
+        let others: Vec<String> = others.iter().map(|n| format!("`{n}`")).collect();
+        writeln!(out, "The same for {}.\n", others.join(", "))?;
+    }
+    let mut groups: Vec<(Topic, Facts)> = Vec::new();
+    for (i, form) in block.forms.iter().enumerate() {
+        for (group, line) in lines(form) {
+            match groups.iter_mut().find(|(g, _)| *g == group) {
+                Some((_, facts)) => facts.add(i, line),
+                None => {
+                    let mut facts = Facts::default();
+                    facts.add(i, line);
+                    groups.push((group, facts));
+                }
+            }
+        }
+    }
+    groups.sort_by_key(|&(topic, _)| topic);
+    let floors = name_floors(&block.names);
+    for (group, facts) in &groups {
+        let more = if *group == Topic::Since {
+            &floors[..]
+        } else {
+            &[]
+        };
+        let all: Vec<String> = facts
+            .lines(block.forms.len())
+            .chain(more.iter().cloned())
+            .collect();
+        match &all[..] {
+            [one] => writeln!(out, "- {}: {one}", group.title())?,
+            _ => {
+                writeln!(out, "- {}:", group.title())?;
+                for line in all {
+                    writeln!(out, "  - {line}")?;
+                }
+            }
+        }
+    }
+    tables(out, block)
+}
+
+/// What the form says, by topic.
+fn lines(form: &'static Form) -> Vec<(Topic, String)> {
+    let mut all = Vec::new();
+    let kept = describe::each_fact(form, None, &mut |topic, line| {
+        all.push((topic, line.to_string()));
+        Ok(())
+    });
+    debug_assert!(kept.is_ok(), "a list takes everything");
+    all
+}
+
+/// What single names need beyond their forms.
+fn name_floors(names: &[&str]) -> Vec<String> {
+    let needs = |name: &&str| {
+        let instruction = Instruction::ALL.iter().find(|i| i.name() == *name)?;
+        let floors = instruction.floors();
+        (!floors.is_empty()).then(|| format!("`{name}`: {}", describe::floors(floors)))
+    };
+    names.iter().filter_map(needs).collect()
+}
+
+/// The tables of legal combinations, each once.
+fn tables(out: &mut String, block: &Block) -> Result<()> {
+    let mut facts = Facts::default();
+    for (i, form) in block.forms.iter().enumerate() {
+        for table in form.tables() {
+            facts.add(i, describe::table(form, table, None).to_string());
+        }
+    }
+    for table in facts.lines(block.forms.len()) {
+        let (table, forms) = table.rsplit_once("\n").unwrap_or((&table, ""));
+        let forms = forms.trim_start_matches(" — ");
+        let of = if forms.is_empty() {
+            String::new()
+        } else {
+            format!(" ({forms})")
+        };
+        writeln!(out, "\nLegal combinations{of}:\n\n```\n{table}\n```")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The libraries know no instruction by name: what they do with one, a fact of the table says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use ptx_isa::Opcode;
+
+/// Hand-written code of the libraries.
+const FOLDERS: &[&str] = &[
+    "ptx-isa/src",
+    "ptx-ir/src",
+    "ptx-parse/src",
+    "ptx-print/src",
+    "ptx-verify/src",
+    "ptx-analysis/src",
+];
+
+/// What is not judged, and why.
+const EXCLUDED: &[(&str, &str)] = &[
+    ("ptx-isa/src/generated", "it is the table"),
+    (
+        "ptx-analysis/src/fold",
+        "it computes what instructions compute",
+    ),
+];
+
+/// Adds the line and the text of all that names an instruction.
+fn find(tokens: TokenStream, found: &mut Vec<(usize, String)>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut i = 0;
+    while let Some(token) = tokens.get(i) {
+        i += 1;
+        let line = token.span().start().line;
+        match token {
+            TokenTree::Punct(p) if p.as_char() == '#' => {
+                // Comments of documentation are attributes too.
+                let inner =
+                    matches!(tokens.get(i), Some(TokenTree::Punct(p)) if p.as_char() == '!');
+                let Some(TokenTree::Group(attribute)) = tokens.get(i + usize::from(inner)) else {
+                    continue;
+                };
+                i += 1 + usize::from(inner);
+                if attribute.stream().to_string().replace(' ', "") == "cfg(test)" {
+                    i += item(tokens.get(i..).unwrap_or_default());
+                }
+            }
+            TokenTree::Group(group) => find(group.stream(), found),
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                let word = text.trim_start_matches(['b', 'c', 'r', '#']);
+                let word = word.trim_end_matches('#').trim_matches('"');
+                if text.contains('"') && Opcode::from_text(word.as_bytes()).is_some() {
+                    found.push((line, word.to_string()));
+                }
+            }
+            TokenTree::Ident(name) if name == "Opcode" => {
+                let path = tokens.get(i..i + 3).unwrap_or_default();
+                let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+                if let [a, b, variant] = &path[..]
+                    && (a == ":" && b == ":")
+                    && (variant == "*" || is_variant(variant))
+                {
+                    found.push((line, format!("Opcode::{variant}")));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Constants are written large, methods small.
+fn is_variant(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+}
+
+/// How many tokens the item behind an attribute has.
+fn item(tokens: &[TokenTree]) -> usize {
+    let ends = |t: &TokenTree| match t {
+        TokenTree::Punct(p) => p.as_char() == ';',
+        TokenTree::Group(g) => g.delimiter() == Delimiter::Brace,
+        _ => false,
+    };
+    tokens.iter().position(ends).map_or(tokens.len(), |i| i + 1)
+}
+
+/// All files below a folder but those of tests.
+fn files(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_stem().is_some_and(|name| name == "tests") {
+            continue;
+        }
+        if path.is_dir() {
+            files(&path, all);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            all.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_libraries_name_no_instruction() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut all = Vec::new();
+    for folder in FOLDERS {
+        files(&root.join(folder), &mut all);
+    }
+    let mut offences = Vec::new();
+    for path in all {
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        if EXCLUDED.iter().any(|(folder, _)| name.starts_with(folder)) {
+            continue;
+        }
+        let mut found = Vec::new();
+        find(
+            fs::read_to_string(&path).unwrap().parse().unwrap(),
+            &mut found,
+        );
+        offences.extend(
+            found
+                .into_iter()
+                .map(|(line, text)| format!("{name}:{line}: {text}")),
+        );
+    }
+    assert!(
+        offences.is_empty(),
+        "a fact of the table belongs here:\n{}",
+        offences.join("\n")
+    );
+}
+
+#[test]
+fn names_are_found() {
+    let code = r##"
+        /// "add" and Opcode::Add
+        fn f(o: Opcode) { g(o == Opcode::Add, b"mul", r#"sub"#, "nothing", Opcode::ALL, Opcode::from_text); }
+        #[cfg(test)] mod tests { const X: &str = "add"; }
+        #[cfg(test)] mod others;
+        use Opcode::*;
+    "##;
+    let mut found = Vec::new();
+    find(code.parse().unwrap(), &mut found);
+    let found: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(found, ["Opcode::Add", "mul", "sub", "Opcode::*"]);
+}
