@@ -219,7 +219,6 @@ impl Element<'_> {
             Shape::Float | Shape::Single if self.has(Marks::EXACT) && !self.is_float() => {
                 Err(OperandProblem::Constant)
             }
-            Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }

@@ -142,7 +142,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -297,7 +297,7 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -388,12 +388,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -474,12 +472,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -561,12 +557,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -647,12 +641,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -738,7 +730,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -893,7 +886,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -1139,7 +1133,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(0, TokenSet(669)), 4),
                     (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1234,7 +1229,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(0, TokenSet(669)), 4),
                     (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1577,7 +1573,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(0, TokenSet(669)), 4),
                     (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1662,7 +1659,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(0, TokenSet(669)), 4),
                     (Cond::Holds(0, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1753,7 +1751,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(1, TokenSet(669)), 4),
                     (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1851,7 +1850,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(1, TokenSet(669)), 4),
                     (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2217,7 +2217,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(1, TokenSet(669)), 4),
                     (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2312,7 +2313,8 @@ pub(crate) static FORMS: [Form; 37] = [
                     (Cond::Holds(1, TokenSet(669)), 4),
                     (Cond::Holds(1, TokenSet(670)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),

@@ -19,9 +19,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -48,9 +46,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -80,8 +76,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -109,9 +104,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -138,9 +131,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -170,8 +161,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -199,9 +189,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -228,9 +216,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -260,8 +246,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -289,9 +274,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -318,9 +301,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -350,8 +331,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -379,9 +359,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -408,9 +386,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -440,8 +416,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -469,9 +444,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -498,9 +471,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -530,8 +501,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -559,9 +529,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -588,9 +556,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -620,8 +586,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -649,9 +614,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES)
@@ -699,9 +662,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -745,9 +706,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -774,9 +733,7 @@ pub(crate) static FORMS: [Form; 54] = [
         accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -806,8 +763,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -837,8 +793,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -849,6 +804,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -872,8 +828,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -884,6 +839,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -907,8 +863,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -919,6 +874,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -942,8 +898,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -954,6 +909,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -977,8 +933,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -989,6 +944,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1012,8 +968,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1024,6 +979,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1047,8 +1003,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1059,6 +1014,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1082,8 +1038,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1094,6 +1049,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1117,8 +1073,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1129,6 +1084,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1152,8 +1108,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1164,6 +1119,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1187,8 +1143,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1199,6 +1154,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1222,8 +1178,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1234,6 +1189,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1257,8 +1213,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1269,6 +1224,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1292,8 +1248,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1304,6 +1259,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1327,8 +1283,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1339,6 +1294,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1362,8 +1318,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1374,6 +1329,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1397,8 +1353,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1409,6 +1364,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1432,8 +1388,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1444,6 +1399,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1467,8 +1423,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1479,6 +1434,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1502,8 +1458,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1514,6 +1469,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1537,8 +1493,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1549,6 +1504,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1572,8 +1528,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1584,6 +1539,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1607,8 +1563,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1619,6 +1574,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1642,8 +1598,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1654,6 +1609,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1677,8 +1633,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1689,6 +1644,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1712,8 +1668,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1724,6 +1679,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1747,8 +1703,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1759,6 +1714,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1782,8 +1738,7 @@ pub(crate) static FORMS: [Form; 54] = [
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1794,6 +1749,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {

@@ -23,8 +23,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -80,8 +79,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -137,8 +135,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -194,8 +191,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -251,8 +247,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -306,8 +301,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -362,8 +356,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -417,8 +410,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -473,8 +465,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -538,8 +529,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -604,8 +594,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -657,8 +646,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -711,8 +699,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -775,8 +762,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -839,8 +825,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -903,8 +888,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -967,8 +951,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1029,8 +1012,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1092,8 +1074,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1154,8 +1135,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1217,8 +1197,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1289,8 +1268,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))

@@ -1014,11 +1014,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1076,11 +1076,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1119,10 +1119,12 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))

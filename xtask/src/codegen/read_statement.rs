@@ -41,7 +41,6 @@ const MARKS: &[&str] = &[
     "lax",
     "exact",
     "plain",
-    "constant",
     "long",
     "long-generic",
 ];

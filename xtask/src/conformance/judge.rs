@@ -7,6 +7,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::case::Setting;
 use super::preamble::Module;
+use crate::corpus::parallel;
 use crate::ptxas::{Assemblers, Job};
 
 /// The last line of the assembler where it refuses a file.
@@ -41,13 +42,16 @@ pub(crate) fn judge(
     place: Place,
     lines: &[&str],
     batch: usize,
+    jobs: usize,
 ) -> Result<Vec<Answer>> {
-    let mut answers = vec![Answer::Accepted; lines.len()];
-    let all: Vec<usize> = (0..lines.len()).collect();
-    for part in all.chunks(batch.max(1)) {
-        judge_some(assemblers, place, lines, part.to_vec(), 0, &mut answers)?;
-    }
-    Ok(answers)
+    let batches: Vec<&[&str]> = lines.chunks(batch.max(1)).collect();
+    let judged = parallel::map(jobs, &batches, |lines| {
+        let mut answers = vec![Answer::Accepted; lines.len()];
+        let all = (0..lines.len()).collect();
+        judge_some(assemblers, place, lines, all, 0, &mut answers).map(|()| answers)
+    });
+    let answers: Result<Vec<Vec<Answer>>> = judged.into_iter().collect();
+    Ok(answers?.concat())
 }
 
 /// Asks again without what is refused, until nothing is.

@@ -15,7 +15,7 @@ const FEW: usize = 60;
 const MANY: usize = 1500;
 
 /// Cases whose verdict the assembler cannot say are left out.
-pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdict>> {
+pub(crate) fn label(assemblers: &Assemblers, cases: &[Case], jobs: usize) -> Result<Vec<Verdict>> {
     let mut out = Vec::new();
     for setting in Setting::ALL {
         let own: Vec<Verdict> = cases
@@ -31,7 +31,7 @@ pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdi
                 message: String::new(),
             })
             .collect();
-        out.extend(label_setting(assemblers, setting, own)?);
+        out.extend(label_setting(assemblers, setting, own, jobs)?);
     }
     // Cases of an opcode together, valid ones first: easier to read, and smaller when compressed.
     out.sort_by(|a, b| {
@@ -52,6 +52,7 @@ fn label_setting(
     assemblers: &Assemblers,
     setting: Setting,
     mut cases: Vec<Verdict>,
+    jobs: usize,
 ) -> Result<Vec<Verdict>> {
     let ask = |target, version, lines: &[&str], batch| {
         let place = Place {
@@ -59,19 +60,18 @@ fn label_setting(
             target,
             setting,
         };
-        judge(assemblers, place, lines, batch)
+        judge(assemblers, place, lines, batch, jobs)
     };
     // What cannot be parsed cannot be parsed anywhere.
     let lines: Vec<&str> = cases.iter().map(|c| &*c.line).collect();
     let first = ask(FIRST, VERSION, &lines, FEW)?;
     let syntax = |message: &str| message.starts_with("Parsing error");
-    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    let (mut hidden, mut alone, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (i, answer) in first.iter().enumerate() {
         match answer {
             Answer::Fatal(message) if syntax(message) => {}
             Answer::Lost => {}
-            // Nor has what an instruction is expanded to a target.
-            Answer::Hidden(_) => {}
+            Answer::Hidden(_) => hidden.push(i),
             Answer::Fatal(_) => alone.push(i),
             _ => together.push(i),
         }
@@ -84,7 +84,7 @@ fn label_setting(
         }
     }
     for target in targets() {
-        for (group, batch) in [(&together, MANY), (&alone, FEW)] {
+        for (group, batch) in [(&together, MANY), (&alone, FEW), (&hidden, 1)] {
             let lines: Vec<String> = group
                 .iter()
                 .filter_map(|&i| Some(cases.get(i)?.line.clone()))

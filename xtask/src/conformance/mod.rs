@@ -73,16 +73,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     if args.judge {
-        rewrite()?;
+        rewrite(args)?;
     }
     if let Some(n) = args.sample {
-        return sample(n, args.require_ptxas);
+        return sample(n, args);
     }
     compare(args)
 }
 
 /// Writes the file of verdicts.
-fn rewrite() -> Result<()> {
+fn rewrite(args: &Args) -> Result<()> {
     let Some(assemblers) = Assemblers::find_or_say(true, "VERDICTS")? else {
         bail!("no ptxas");
     };
@@ -91,7 +91,7 @@ fn rewrite() -> Result<()> {
     for (instruction, form) in &barren {
         println!("no case for {} {}", instruction.name(), form.syntax());
     }
-    let verdicts = label::label(&assemblers, &cases)?;
+    let verdicts = label::label(&assemblers, &cases, args.jobs)?;
     let bytes = verdicts::write(&verdicts)?;
     counts(&verdicts);
     let (seconds, lost) = (start.elapsed().as_secs(), cases.len() - verdicts.len());
@@ -116,8 +116,9 @@ fn counts(verdicts: &[Verdict]) {
 }
 
 /// Asks about some cases again.
-fn sample(n: usize, required: bool) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(required, "COMPARISON OF VERDICTS")? else {
+fn sample(n: usize, args: &Args) -> Result<()> {
+    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "COMPARISON OF VERDICTS")?
+    else {
         return Ok(());
     };
     let stored = verdicts::read()?;
@@ -126,7 +127,7 @@ fn sample(n: usize, required: bool) -> Result<()> {
     cases.truncate(n);
     let mut different = 0;
     let mut known = 0;
-    for verdict in label::label(&assemblers, &cases)? {
+    for verdict in label::label(&assemblers, &cases, args.jobs)? {
         // The table may have moved on since the file was written.
         let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
             continue;
