@@ -879,6 +879,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
@@ -984,6 +985,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1232,6 +1234,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()

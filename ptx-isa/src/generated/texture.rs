@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,28 +67,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -102,7 +102,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -120,28 +120,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(621)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -193,13 +193,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -215,12 +215,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -228,11 +228,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -244,28 +244,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -279,7 +279,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -297,28 +297,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(621)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -342,7 +342,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -367,7 +367,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,12 +389,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -402,11 +402,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -418,28 +418,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -453,7 +453,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -464,7 +464,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -495,7 +495,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -516,13 +516,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -538,12 +538,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -551,11 +551,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -567,28 +567,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -602,7 +602,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -613,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -637,7 +637,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -662,7 +662,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,12 +684,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -701,11 +701,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -717,28 +717,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -752,7 +752,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -763,7 +763,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -793,12 +793,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -819,13 +819,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -841,12 +841,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -858,11 +858,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -874,28 +874,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -909,7 +909,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -920,7 +920,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -943,12 +943,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -973,7 +973,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +995,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1020,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,11 +1034,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1050,28 +1050,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1085,7 +1085,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1096,7 +1096,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1126,12 +1126,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1152,13 +1152,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1174,24 +1174,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1199,12 +1199,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1213,11 +1213,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1229,28 +1229,28 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1264,7 +1264,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1275,7 +1275,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1298,12 +1298,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1328,7 +1328,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(710),
+        accepted: TokenSet(713),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,15 +1348,18 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(614)), 4),
-                    (Cond::Holds(1, TokenSet(699)), 4),
-                    (Cond::Holds(1, TokenSet(700)), 4),
+                    (Cond::Holds(1, TokenSet(617)), 4),
+                    (Cond::Holds(1, TokenSet(702)), 4),
+                    (Cond::Holds(1, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
-                .length(Length::Fixed(1))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(50)), 1),
+                    (Cond::Holds(1, TokenSet(617)), 1),
+                ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
@@ -1370,7 +1373,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Holds(1, TokenSet(714)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1394,14 +1397,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(712)),
+                    Cond::Holds(1, TokenSet(715)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(703)),
+                    Cond::Holds(1, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1422,7 +1425,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[378, 38],
-        accepted: TokenSet(714),
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1437,21 +1440,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(0, TokenSet(720)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1469,7 +1472,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(719),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1493,7 +1496,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(719),
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1515,7 +1518,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(721),
+        accepted: TokenSet(724),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1540,7 +1543,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381],
-        accepted: TokenSet(723),
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

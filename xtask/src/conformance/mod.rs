@@ -15,6 +15,7 @@ mod preamble;
 mod replay;
 mod table;
 mod verdicts;
+mod weight;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Whole modules in place of single instructions; with --list, print those that are judged otherwise
     #[arg(long)]
     modules: bool,
+    /// Name the rules of the table that decide next to none of the cases
+    #[arg(long)]
+    rules: bool,
     /// Only print the cases
     #[arg(long)]
     list: bool,
@@ -70,6 +74,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
         let (cases, _) = generate::generate(SEED);
         cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
+        return Ok(());
+    }
+    if args.rules {
+        weight::print(&generate::generate(SEED).0);
         return Ok(());
     }
     if args.judge {
