@@ -201,16 +201,17 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(103)),
-                    Cond::Holds(4, TokenSet(27)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(103)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(103)),
-                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
-                ),
+                    Cond::Operand(3, OperandTest::Immediate),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
+                ])),
                 ptxas: false,
             },
             Rule {

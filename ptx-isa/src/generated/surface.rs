@@ -336,13 +336,6 @@ pub(crate) static FORMS: [Form; 8] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(147)),
-                    Cond::Holds(2, TokenSet(36)),
-                ),
-                ptxas: false,
-            },
-            Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[Cond::Holds(2, TokenSet(631)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],

@@ -62,7 +62,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -77,13 +77,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -104,6 +97,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -239,7 +233,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -254,13 +248,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -281,6 +268,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -407,13 +395,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -428,13 +416,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -455,6 +436,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -556,13 +538,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -577,13 +559,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -604,6 +579,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -706,13 +682,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -727,13 +703,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -754,6 +723,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -798,7 +768,15 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -863,13 +841,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -884,13 +862,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -911,6 +882,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -948,7 +920,15 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1039,13 +1019,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1060,13 +1040,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -1087,6 +1060,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1131,7 +1105,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(711)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1218,13 +1192,13 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(704)), 1),
                     (Cond::Holds(0, TokenSet(705)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1239,13 +1213,6 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
                 ptxas: false,
             },
             Rule {
@@ -1266,6 +1233,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1303,7 +1271,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(711)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1328,7 +1296,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(713),
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1364,7 +1332,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1373,7 +1341,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(714)),
+                    Cond::Holds(1, TokenSet(715)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1397,7 +1365,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(715)),
+                    Cond::Holds(1, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1425,7 +1393,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[378, 38],
-        accepted: TokenSet(717),
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1440,13 +1408,6 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(718)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(719)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
@@ -1455,6 +1416,13 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(0, TokenSet(720)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(721)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1472,7 +1440,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(722),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1496,7 +1464,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(722),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1518,7 +1486,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(724),
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1543,7 +1511,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381],
-        accepted: TokenSet(726),
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(756),
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -72,7 +72,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(756),
+        accepted: TokenSet(757),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(757),
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -184,7 +184,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(757),
+        accepted: TokenSet(758),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -240,7 +240,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(759),
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -294,7 +294,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(759),
+        accepted: TokenSet(760),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -349,7 +349,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(761),
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -403,7 +403,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(761),
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -458,7 +458,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(764),
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -522,7 +522,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(764),
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -587,7 +587,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(766),
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -639,7 +639,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(766),
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -692,7 +692,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(767),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -755,7 +755,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(767),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -818,7 +818,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(768),
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -881,7 +881,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(768),
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -944,7 +944,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(769),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1005,7 +1005,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(769),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1067,7 +1067,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(771),
+        accepted: TokenSet(772),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1128,7 +1128,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(771),
+        accepted: TokenSet(772),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1190,7 +1190,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(773),
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1261,7 +1261,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(773),
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 403, 404, 405],
-        accepted: TokenSet(777),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -56,33 +56,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[2]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -91,12 +76,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -118,7 +118,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(782),
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(783),
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -226,7 +226,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 408, 404, 409],
-        accepted: TokenSet(785),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -280,7 +280,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 410, 404, 222],
-        accepted: TokenSet(786),
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -334,7 +334,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 403, 404, 411],
-        accepted: TokenSet(777),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -374,33 +374,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -409,12 +394,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(763))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -434,7 +434,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(782),
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -486,7 +486,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(783),
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -538,7 +538,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 408, 404, 412],
-        accepted: TokenSet(787),
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -590,7 +590,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 410, 404, 222],
-        accepted: TokenSet(788),
+        accepted: TokenSet(789),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -642,7 +642,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 413, 404, 414],
-        accepted: TokenSet(791),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -681,21 +681,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(201))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -726,7 +711,22 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -736,7 +736,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -756,7 +756,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 413, 404, 415],
-        accepted: TokenSet(791),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -784,21 +784,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(111))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(201))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -829,7 +814,22 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -839,7 +839,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -859,7 +859,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 190, 191, 215],
-        accepted: TokenSet(793),
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -897,17 +897,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778))],
-                    lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(780))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -929,7 +929,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 118, 396, 397, 118, 215],
-        accepted: TokenSet(794),
+        accepted: TokenSet(795),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -973,17 +973,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778))],
+                    cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779))],
+                    cells: &[Cell::Words(TokenSet(780))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780))],
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -1005,7 +1005,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 65, 61, 61, 65],
-        accepted: TokenSet(795),
+        accepted: TokenSet(796),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1035,17 +1035,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(778))],
+                    cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779))],
+                    cells: &[Cell::Words(TokenSet(780))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780))],
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1067,7 +1067,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 406, 65, 240, 240, 65],
-        accepted: TokenSet(796),
+        accepted: TokenSet(797),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1109,7 +1109,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 407, 136, 135, 135, 135, 135],
-        accepted: TokenSet(797),
+        accepted: TokenSet(798),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1151,7 +1151,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 194, 408, 118, 409, 412, 118, 215],
-        accepted: TokenSet(798),
+        accepted: TokenSet(799),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1179,8 +1179,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(799)), Cond::Holds(7, TokenSet(799))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(800)), Cond::Holds(7, TokenSet(800))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(801)), Cond::Holds(7, TokenSet(801))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1207,7 +1207,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[416, 88, 46, 47, 193, 194, 410, 118, 222, 222, 118],
-        accepted: TokenSet(801),
+        accepted: TokenSet(802),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

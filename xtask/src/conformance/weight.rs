@@ -26,11 +26,12 @@ pub(crate) fn print(cases: &[Case]) {
     }
     for case in cases {
         ask(case.opcode, &case.modifiers, &case.operands, |request| {
-            if let Ok(selection) = request.select_anywhere()
-                && let [Problem::Rule(rule)] = selection.problems.as_slice()
-            {
-                let text = describe::rule(selection.form, rule).to_string();
-                *weights.entry((selection.form.section(), text)).or_default() += 1;
+            let refused = request.candidates().all(|s| !s.problems.is_empty());
+            for selection in request.candidates().filter(|_| refused) {
+                if let [Problem::Rule(rule)] = selection.problems.as_slice() {
+                    let text = describe::rule(selection.form, rule).to_string();
+                    *weights.entry((selection.form.section(), text)).or_default() += 1;
+                }
             }
         });
     }
