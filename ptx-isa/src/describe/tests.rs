@@ -74,7 +74,7 @@ fn words_of_some_instructions() {
         ("bra", "jumps"),
         (
             "tex",
-            "not allowed: .geom is one of .cube .acube and e is given",
+            "not allowed: .ctype is .s32 and f is given",
         ),
     ] {
         let found = forms(opcode)
