@@ -118,7 +118,7 @@ impl Strides<'_> {
         let of = |n: usize| operands.get(n).map_or(Unknown, |&o| self.operand(at, o));
         let number = |n: usize| match operands.get(n) {
             Some(&Operand::Small(value)) => Some(i64::from(value)),
-            Some(&Operand::Imm(id)) => i64::try_from(body.pool.immediate(id)?.value.as_int()?).ok(),
+            Some(&Operand::Imm(id)) => body.pool.immediate(id)?.value.as_int(),
             _ => None,
         };
         // Equal factors of all threads make equal products; a number scales a stride.
