@@ -21,6 +21,8 @@ mod mutations;
 mod names;
 mod page;
 #[cfg(feature = "libraries")]
+mod pressure;
+#[cfg(feature = "libraries")]
 mod ptxas;
 
 use clap::Parser;
@@ -45,6 +47,9 @@ enum Command {
     /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
     #[cfg(feature = "libraries")]
     Diagnostics(diagnostics::Args),
+    /// Compare registers alive at once with those that the real assembler uses
+    #[cfg(feature = "libraries")]
+    Pressure(pressure::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -63,6 +68,8 @@ fn main() -> anyhow::Result<()> {
         Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]
         Command::Diagnostics(args) => diagnostics::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Pressure(args) => pressure::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

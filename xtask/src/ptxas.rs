@@ -34,6 +34,8 @@ pub(crate) enum Job {
     Code,
     /// Make a relocatable cubin.
     Relocatable,
+    /// Make a cubin and tell what it needs.
+    Verbose,
 }
 
 /// What an assembler said.
@@ -183,9 +185,11 @@ impl Assembler {
         let mut command = Command::new(&self.path);
         let kind = if job == Job::Check { "compute" } else { "sm" };
         command.arg(format!("-arch={kind}_{}", self.arch(text)));
-        if job == Job::Relocatable {
-            command.arg("-c");
-        }
+        command.args(match job {
+            Job::Relocatable => Some("-c"),
+            Job::Verbose => Some("-v"),
+            Job::Check | Job::Code => None,
+        });
         command
             .args(["module.ptx", "-o", "module.cubin"])
             .current_dir(folder.path());

@@ -201,16 +201,17 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(103)),
-                    Cond::Holds(4, TokenSet(27)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(103)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(103)),
-                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
-                ),
+                    Cond::Operand(3, OperandTest::Immediate),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -1834,6 +1835,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1879,6 +1882,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1924,6 +1929,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1969,6 +1976,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -2014,6 +2023,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),

@@ -8,7 +8,7 @@ use crate::{
     Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 93] = [
+pub(crate) static FORMS: [Form; 96] = [
     // mov .vec.etype d, a
     Form {
         section: "9.7.9.3",
@@ -2604,6 +2604,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2665,6 +2667,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2726,6 +2730,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
@@ -2770,6 +2776,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2807,6 +2815,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -2838,6 +2848,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -3193,6 +3205,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3239,6 +3252,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3269,6 +3283,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3352,6 +3367,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3421,6 +3437,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3482,6 +3499,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3638,6 +3656,8 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(526),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::LONG)
+            .mark(Marks::PLAIN)
             .access(Access::Read)
             .spaces(Spaces::Slot(0))],
         rules: &[
@@ -3746,7 +3766,10 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
+                .spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
@@ -4268,17 +4291,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(542)),
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(294)),
-                        Cell::Words(TokenSet(115)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
@@ -4312,17 +4324,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Any,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(115)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
@@ -4353,50 +4354,6 @@ pub(crate) static FORMS: [Form; 93] = [
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(115)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Words(TokenSet(189)),
-                        Cell::Absent,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(115)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(558)),
-                        Cell::Words(TokenSet(115)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(111)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -4414,7 +4371,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[133, 309, 310],
-        accepted: TokenSet(559),
+        accepted: TokenSet(558),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4526,7 +4483,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[311, 112, 133, 309, 310],
-        accepted: TokenSet(560),
+        accepted: TokenSet(559),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4573,16 +4530,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(294)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(111)),
@@ -4611,12 +4558,81 @@ pub(crate) static FORMS: [Form; 93] = [
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt {.irnd}{.ftz}.dtype.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: "{.irnd}{.ftz}.dtype.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[308, 112, 309, 310],
+        accepted: TokenSet(560),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[0, 1, 2, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(542)),
+                        Cell::Absent,
+                        Cell::Words(TokenSet(294)),
+                        Cell::Words(TokenSet(115)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(115)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
                         Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(189)),
+                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(115)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(561)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4626,7 +4642,45 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(111)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt .frnd{.ftz}.dtype.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: ".frnd{.ftz}.dtype.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[311, 112, 309, 310],
+        accepted: TokenSet(562),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[1, 2, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4634,7 +4688,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Any,
-                        Cell::Absent,
                         Cell::Words(TokenSet(120)),
                         Cell::Words(TokenSet(115)),
                     ],
@@ -4644,12 +4697,48 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(561)),
                         Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt .frnd{.ftz}.bf16.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: ".frnd{.ftz}.bf16.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[311, 112, 61, 310],
+        accepted: TokenSet(562),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[1, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(563))],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[Cell::Any, Cell::Words(TokenSet(120))],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -4667,7 +4756,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 147, 215, 59, 65],
-        accepted: TokenSet(562),
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4712,7 +4801,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 147, 215, 60, 65],
-        accepted: TokenSet(563),
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4753,7 +4842,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 215, 60, 65],
-        accepted: TokenSet(565),
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4791,7 +4880,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 147, 215, 61, 65],
-        accepted: TokenSet(566),
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4825,7 +4914,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 147, 215, 62, 65],
-        accepted: TokenSet(567),
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4860,7 +4949,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 215, 62, 65],
-        accepted: TokenSet(568),
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4892,7 +4981,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[314, 215, 240, 65],
-        accepted: TokenSet(570),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4926,7 +5015,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[312, 215, 147, 240, 65],
-        accepted: TokenSet(571),
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4960,7 +5049,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 316, 147, 317, 65],
-        accepted: TokenSet(573),
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4992,7 +5081,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 316, 147, 317, 60],
-        accepted: TokenSet(574),
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5025,7 +5114,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 316, 147, 317, 62],
-        accepted: TokenSet(575),
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5060,7 +5149,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 147, 60, 317],
-        accepted: TokenSet(576),
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5093,7 +5182,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 316, 318, 65],
-        accepted: TokenSet(578),
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5127,7 +5216,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 316, 147, 319, 65],
-        accepted: TokenSet(580),
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5159,7 +5248,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 316, 147, 319, 320],
-        accepted: TokenSet(581),
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5194,7 +5283,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 147, 60, 319],
-        accepted: TokenSet(582),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5227,7 +5316,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 316, 321, 65],
-        accepted: TokenSet(584),
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5261,7 +5350,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 316, 147, 322, 65],
-        accepted: TokenSet(586),
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5293,7 +5382,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 316, 147, 322, 320],
-        accepted: TokenSet(587),
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5328,7 +5417,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 147, 60, 322],
-        accepted: TokenSet(588),
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5361,7 +5450,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[313, 147, 316, 323, 65],
-        accepted: TokenSet(590),
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5395,7 +5484,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[324, 215, 325, 65],
-        accepted: TokenSet(593),
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5427,7 +5516,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[324, 215, 325, 62],
-        accepted: TokenSet(594),
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5460,7 +5549,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 62, 325],
-        accepted: TokenSet(595),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5493,7 +5582,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 147, 215, 326, 62, 327],
-        accepted: TokenSet(598),
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5533,7 +5622,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 316, 147, 326, 328, 65],
-        accepted: TokenSet(600),
+        accepted: TokenSet(603),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5572,7 +5661,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 316, 147, 326, 328, 62],
-        accepted: TokenSet(601),
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5612,7 +5701,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[315, 215, 147, 326, 62, 328],
-        accepted: TokenSet(601),
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5652,7 +5741,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 329, 330],
-        accepted: TokenSet(603),
+        accepted: TokenSet(606),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5681,7 +5770,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[149, 331, 330, 332],
-        accepted: TokenSet(605),
+        accepted: TokenSet(608),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5704,7 +5793,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(606)),
+                    Cond::Holds(1, TokenSet(609)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5722,7 +5811,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[333, 334],
-        accepted: TokenSet(607),
+        accepted: TokenSet(610),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5747,7 +5836,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[333, 334],
-        accepted: TokenSet(607),
+        accepted: TokenSet(610),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5773,7 +5862,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[333, 334],
-        accepted: TokenSet(607),
+        accepted: TokenSet(610),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5797,7 +5886,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[333, 334],
-        accepted: TokenSet(607),
+        accepted: TokenSet(610),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

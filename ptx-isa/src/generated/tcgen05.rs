@@ -16,10 +16,12 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 46, 47, 283, 38],
-        accepted: TokenSet(631),
+        accepted: TokenSet(634),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Fixed(4)),
@@ -58,7 +60,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 46, 47, 38],
-        accepted: TokenSet(632),
+        accepted: TokenSet(635),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -99,7 +101,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 46, 47],
-        accepted: TokenSet(633),
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -133,14 +135,14 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 348, 349, 350, 38],
-        accepted: TokenSet(637),
+        accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -162,107 +164,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(400))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(642))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(643))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(644))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(645))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(400))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(642))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(643))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(644))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -288,14 +290,14 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 351, 349, 350, 38],
-        accepted: TokenSet(647),
+        accepted: TokenSet(650),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -333,27 +335,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -379,19 +381,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 352, 349, 353, 141, 139, 65],
-        accepted: TokenSet(649),
+        accepted: TokenSet(652),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -419,27 +419,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -465,19 +465,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 354, 349, 353, 141, 139, 65],
-        accepted: TokenSet(650),
+        accepted: TokenSet(653),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -506,27 +504,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -552,19 +550,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 352, 349, 353, 78],
-        accepted: TokenSet(651),
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -592,27 +588,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -638,19 +634,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 354, 349, 353, 78],
-        accepted: TokenSet(652),
+        accepted: TokenSet(655),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -679,27 +673,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -725,7 +719,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 348, 349, 355, 38],
-        accepted: TokenSet(654),
+        accepted: TokenSet(657),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -736,7 +730,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -753,107 +748,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(399))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(400))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(399))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(400))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(642))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(643))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(644))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(645))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(399))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(400))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(642))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(643))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(644))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -879,7 +874,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 351, 349, 355, 38],
-        accepted: TokenSet(655),
+        accepted: TokenSet(658),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -891,7 +886,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -923,27 +919,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(642))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(643))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(644))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -1003,7 +999,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 356, 357, 358, 359],
-        accepted: TokenSet(658),
+        accepted: TokenSet(661),
         ignored: TokenSet(396),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -1025,20 +1021,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(659)),
-                    Cond::Holds(2, TokenSet(660)),
+                    Cond::Holds(1, TokenSet(662)),
+                    Cond::Holds(2, TokenSet(663)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(661)),
-                    Cond::Holds(2, TokenSet(662)),
+                    Cond::Holds(1, TokenSet(664)),
+                    Cond::Holds(2, TokenSet(665)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(663))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(666))),
                 ptxas: false,
             },
             Rule {
@@ -1081,7 +1077,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 360],
-        accepted: TokenSet(665),
+        accepted: TokenSet(668),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1115,7 +1111,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 361, 362],
-        accepted: TokenSet(668),
+        accepted: TokenSet(671),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1134,10 +1130,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(672)), 4),
+                    (Cond::Holds(0, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1209,7 +1206,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 361, 363, 362],
-        accepted: TokenSet(672),
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1229,10 +1226,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(672)), 4),
+                    (Cond::Holds(0, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1242,7 +1240,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(676))])),
                 ptxas: false,
             },
             Rule {
@@ -1308,7 +1306,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(676),
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1350,7 +1348,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(680))]),
                     Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
@@ -1393,7 +1391,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(680)), Cond::Holds(3, TokenSet(681))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1430,7 +1428,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(676),
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1473,7 +1471,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(680))]),
                     Cond::Holds(1, TokenSet(365)),
                 ),
                 ptxas: false,
@@ -1516,7 +1514,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(680)), Cond::Holds(3, TokenSet(681))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1553,7 +1551,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 366, 362],
-        accepted: TokenSet(680),
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1572,10 +1570,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(672)), 4),
+                    (Cond::Holds(0, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1637,7 +1636,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 366, 363, 362],
-        accepted: TokenSet(681),
+        accepted: TokenSet(684),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1657,10 +1656,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(672)), 4),
+                    (Cond::Holds(0, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1670,7 +1670,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(676))])),
                 ptxas: false,
             },
             Rule {
@@ -1726,7 +1726,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 361, 362],
-        accepted: TokenSet(683),
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1748,10 +1748,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(672)), 4),
+                    (Cond::Holds(1, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1823,7 +1824,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 361, 363, 362],
-        accepted: TokenSet(684),
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1846,10 +1847,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(672)), 4),
+                    (Cond::Holds(1, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1859,7 +1861,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(676))])),
                 ptxas: false,
             },
             Rule {
@@ -1925,7 +1927,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(685),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1970,7 +1972,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(680))]),
                     Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
@@ -2020,7 +2022,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(680)), Cond::Holds(4, TokenSet(681))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2057,7 +2059,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(685),
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2103,7 +2105,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(680))]),
                     Cond::Holds(2, TokenSet(365)),
                 ),
                 ptxas: false,
@@ -2153,7 +2155,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(680)), Cond::Holds(4, TokenSet(681))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2190,7 +2192,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 366, 362],
-        accepted: TokenSet(686),
+        accepted: TokenSet(689),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2212,10 +2214,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(672)), 4),
+                    (Cond::Holds(1, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2284,7 +2287,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 347, 366, 363, 362],
-        accepted: TokenSet(687),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2307,10 +2310,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(672)), 4),
+                    (Cond::Holds(1, TokenSet(673)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2320,7 +2324,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(676))])),
                 ptxas: false,
             },
             Rule {
@@ -2383,7 +2387,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 361, 369],
-        accepted: TokenSet(689),
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2444,7 +2448,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 361, 369],
-        accepted: TokenSet(689),
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2506,7 +2510,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 370, 369],
-        accepted: TokenSet(690),
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2576,7 +2580,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 370, 369],
-        accepted: TokenSet(690),
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2647,7 +2651,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 368, 361, 369],
-        accepted: TokenSet(691),
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2711,7 +2715,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 368, 361, 369],
-        accepted: TokenSet(691),
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2776,7 +2780,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 368, 370, 369],
-        accepted: TokenSet(692),
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2849,7 +2853,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[367, 368, 370, 369],
-        accepted: TokenSet(692),
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2979,11 +2983,13 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[347, 371, 183, 10, 41],
-        accepted: TokenSet(694),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,44 +51,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -102,8 +95,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -120,28 +114,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(621)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -172,7 +166,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -193,13 +187,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -215,12 +209,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -228,44 +222,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -279,8 +266,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -297,28 +285,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(621)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(703)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -342,7 +330,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -367,7 +355,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,12 +377,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -402,44 +390,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -453,8 +434,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -464,7 +446,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -495,7 +477,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -516,13 +498,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -538,12 +520,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -551,44 +533,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -602,8 +577,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -613,7 +589,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -637,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -662,7 +638,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,12 +660,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -701,44 +677,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -752,8 +721,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -763,7 +733,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -793,12 +763,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -819,13 +797,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -841,12 +819,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -858,44 +836,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -909,8 +880,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -920,7 +892,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -943,12 +915,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -973,7 +953,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +975,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1000,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,44 +1014,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1085,8 +1058,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1096,7 +1070,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1126,12 +1100,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(711)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1152,13 +1126,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        accepted: TokenSet(710),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1174,24 +1148,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
+                    (Cond::Holds(0, TokenSet(616)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 4),
                     (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(704)), 4),
+                    (Cond::Holds(0, TokenSet(705)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1199,12 +1173,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(617)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1213,44 +1187,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(616)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(704)), 1),
+                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(706)),
                     Cond::Holds(3, TokenSet(120)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     Cond::Holds(3, TokenSet(201)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(708)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1264,8 +1231,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(709)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1275,7 +1243,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1298,12 +1266,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(711)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1328,7 +1296,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(710),
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,20 +1316,23 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(614)), 4),
-                    (Cond::Holds(1, TokenSet(699)), 4),
-                    (Cond::Holds(1, TokenSet(700)), 4),
+                    (Cond::Holds(1, TokenSet(617)), 4),
+                    (Cond::Holds(1, TokenSet(702)), 4),
+                    (Cond::Holds(1, TokenSet(703)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
-                .length(Length::Fixed(1))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(50)), 1),
+                    (Cond::Holds(1, TokenSet(617)), 1),
+                ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1370,7 +1341,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Holds(1, TokenSet(715)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1394,14 +1365,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(712)),
+                    Cond::Holds(1, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(703)),
+                    Cond::Holds(1, TokenSet(706)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1422,7 +1393,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[378, 38],
-        accepted: TokenSet(714),
+        accepted: TokenSet(718),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1437,21 +1408,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(719)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(720)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(0, TokenSet(721)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1469,7 +1440,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(719),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1493,7 +1464,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(719),
+        accepted: TokenSet(723),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1515,7 +1486,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(721),
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1540,7 +1511,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381],
-        accepted: TokenSet(723),
+        accepted: TokenSet(727),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

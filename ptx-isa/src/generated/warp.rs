@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[387, 91],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -49,7 +49,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[388, 38],
-        accepted: TokenSet(740),
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -86,7 +86,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 387, 91],
-        accepted: TokenSet(741),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -115,7 +115,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 388, 38],
-        accepted: TokenSet(742),
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -144,7 +144,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[389, 46, 38],
-        accepted: TokenSet(744),
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -173,7 +173,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[389, 46, 41],
-        accepted: TokenSet(745),
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -202,7 +202,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[390, 46, 38],
-        accepted: TokenSet(747),
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -235,7 +235,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[390, 46, 41],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -290,7 +290,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 66, 78],
-        accepted: TokenSet(749),
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -317,7 +317,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 79, 38],
-        accepted: TokenSet(750),
+        accepted: TokenSet(754),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -344,7 +344,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(751),
+        accepted: TokenSet(755),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 403, 404, 405],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -27,6 +27,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -54,47 +56,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -116,7 +118,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(779),
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -125,6 +127,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -168,7 +172,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(780),
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -177,6 +181,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -220,7 +226,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 408, 404, 409],
-        accepted: TokenSet(782),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -229,6 +235,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -272,7 +280,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 410, 404, 222],
-        accepted: TokenSet(783),
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -281,6 +289,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -324,7 +334,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 403, 404, 411],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -335,6 +345,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -362,47 +374,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(760))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -422,7 +434,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(779),
+        accepted: TokenSet(783),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -431,6 +443,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -472,7 +486,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(780),
+        accepted: TokenSet(784),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -481,6 +495,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -522,7 +538,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 408, 404, 412],
-        accepted: TokenSet(784),
+        accepted: TokenSet(788),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -531,6 +547,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -572,7 +590,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 194, 410, 404, 222],
-        accepted: TokenSet(785),
+        accepted: TokenSet(789),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -581,6 +599,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -622,7 +642,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 413, 404, 414],
-        accepted: TokenSet(788),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -632,6 +652,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -659,52 +681,52 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -714,7 +736,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -734,10 +756,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 402, 413, 404, 415],
-        accepted: TokenSet(788),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)
@@ -760,52 +784,52 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(775)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(778)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -815,7 +839,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -835,7 +859,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 190, 191, 215],
-        accepted: TokenSet(790),
+        accepted: TokenSet(794),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -873,17 +897,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(780))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -905,7 +929,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 118, 396, 397, 118, 215],
-        accepted: TokenSet(791),
+        accepted: TokenSet(795),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -949,17 +973,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(780))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -981,7 +1005,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 403, 65, 61, 61, 65],
-        accepted: TokenSet(792),
+        accepted: TokenSet(796),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -990,11 +1014,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1011,17 +1035,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(775))],
+                    cells: &[Cell::Words(TokenSet(779))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(776))],
+                    cells: &[Cell::Words(TokenSet(780))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(TokenSet(781))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1043,7 +1067,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 406, 65, 240, 240, 65],
-        accepted: TokenSet(793),
+        accepted: TokenSet(797),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1052,11 +1076,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1085,7 +1109,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 188, 189, 407, 136, 135, 135, 135, 135],
-        accepted: TokenSet(794),
+        accepted: TokenSet(798),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1095,10 +1119,12 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
@@ -1125,7 +1151,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 193, 194, 408, 118, 409, 412, 118, 215],
-        accepted: TokenSet(795),
+        accepted: TokenSet(799),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1153,8 +1179,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(796)), Cond::Holds(7, TokenSet(796))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(797)), Cond::Holds(7, TokenSet(797))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(800)), Cond::Holds(7, TokenSet(800))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(801)), Cond::Holds(7, TokenSet(801))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1181,7 +1207,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[416, 88, 46, 47, 193, 194, 410, 118, 222, 222, 118],
-        accepted: TokenSet(798),
+        accepted: TokenSet(802),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

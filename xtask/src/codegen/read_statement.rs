@@ -41,7 +41,8 @@ const MARKS: &[&str] = &[
     "lax",
     "exact",
     "plain",
-    "constant",
+    "long",
+    "long-generic",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
