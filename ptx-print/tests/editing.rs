@@ -305,7 +305,7 @@ fn misuse_is_refused_and_changes_nothing() {
         e.set_operand(second, 1, x),
         Err(EditError::Hidden("x".into()))
     );
-    assert_eq!(e.set_operand(second, 2, x).is_err(), true);
+    assert!(e.set_operand(second, 2, x).is_err());
     assert!(e.inst("add..s32", &[]).is_err());
     assert!(e.inst("", &[]).is_err());
     assert!(e.inst("add s32", &[]).is_err());
@@ -333,7 +333,8 @@ fn a_batch_is_made_whole_or_not_at_all() {
     let mut module = kernel(text);
     let mut e = editor(&mut module);
     let [first, second, ret] = ["mov.b32 r0", "mov.b32 r1", "ret"].map(|t| find(&e, t));
-    let conflicts: [[fn(StmtId) -> Edit; 2]; 3] = [
+    type Make = fn(StmtId) -> Edit;
+    let conflicts: [[Make; 2]; 3] = [
         [Edit::Remove, |s| Edit::SetOperand(s, 1, Operand::Small(3))],
         [
             |s| Edit::SetOperand(s, 1, Operand::Small(3)),
@@ -390,7 +391,10 @@ fn ids_stay_and_revisions_grow() {
     assert!(e.body().precedes(new, ret));
     assert_eq!(e.body().after(new), Some(ret));
     assert_eq!(e.body().before(ret), Some(new));
-    assert_eq!(e.body().statements().last().map(|(id, _)| id), Some(ret));
+    assert_eq!(
+        e.body().statements().next_back().map(|(id, _)| id),
+        Some(ret)
+    );
     let back: Vec<StmtId> = e.body().statements().rev().map(|(id, _)| id).collect();
     assert_eq!(back.len(), 3);
     assert!(matches!(

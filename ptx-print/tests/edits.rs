@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use ptx_ir::edit::{Batch, Edit, EditError};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    EntityId, FuncId, Item, ItemId, LabelId, Limits, Module, Operand, RegDeclId, RegId, Statement,
-    StmtId, SymbolId, VarId, compare,
+    FuncId, Item, ItemId, LabelId, Limits, Module, Operand, RegDeclId, RegId, Statement, StmtId,
+    SymbolId, VarId, compare,
 };
 use ptx_isa::{ScalarType, StateSpace, Target};
 

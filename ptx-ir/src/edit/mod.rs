@@ -19,6 +19,16 @@
 //!
 //! Every other byte stays as it was.
 //!
+//! # Limitations
+//!
+//! * A rewritten statement loses its own white space and the order of its modifiers, as in canonical printing.
+//! * The comments in the body of a function that is removed go with it. What comments say is not edited: a label's name in one stays.
+//! * Names that debug sections mention cannot be renamed, nor can one of which a range like `N<5>` in a table of targets may speak.
+//! * Braces cannot be placed, moved or removed, nor functions moved; tables behind a label stay behind it.
+//! * Diagnostics point into the source: at the place of what was edited, or behind the neighbour of what is new, whose words they cannot quote.
+//!   Reading the printed text again gives exact ones.
+//! * The editor cannot tell ids of another function from its own where both have them; drafts it can, of one module.
+//!
 //! # What it costs
 //!
 //! Ids are never reused and nothing is renumbered; the order of statements is that of their ids but for what was placed
@@ -70,3 +80,8 @@ pub use error::EditError;
 pub use make::Draft;
 pub use offsets::OffsetMap;
 pub use record::{Change, Changed, Edits, Patch};
+
+/// `docs/editing.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/editing.md")]
+struct Tour;
