@@ -221,15 +221,23 @@ impl<'m, 'o> Splice<'m, 'o> {
         let ground = Ground::of_body(self.module, body);
         self.copy(ground.head());
         let mut next = edits.first();
+        // Of new statements one behind the other: of a label, of others.
+        let mut indents = [None, None];
         while let Some(id) = next {
             let mut last = id;
             if !edits.was_read(id) {
-                if body.statements.get(id) != Some(&Statement::Removed) {
-                    self.begin_new(&self.indent_of(body, edits, &ground, id));
+                let statement = body.statements.get(id);
+                if statement != Some(&Statement::Removed) {
+                    let kind = usize::from(!matches!(statement, Some(Statement::Label(_))));
+                    let indent = indents[kind]
+                        .get_or_insert_with(|| self.indent_of(body, edits, &ground, id))
+                        .clone();
+                    self.begin_new(&indent);
                     self.write_statement(body, id);
                     self.end_new();
                 }
             } else {
+                indents = [None, None];
                 let extent = ground.extent(id.index());
                 match edits.change(id) {
                     None => {

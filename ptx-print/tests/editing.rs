@@ -3,7 +3,7 @@
 
 use ptx_ir::edit::{Batch, Change, Edit, EditError, Editor};
 use ptx_ir::{Item, Module, Operand, Statement, StmtId};
-use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, Target};
+use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
@@ -74,6 +74,22 @@ fn a_new_statement_takes_the_indentation_of_its_neighbours() {
         e.insert_before(ret, label).unwrap();
     });
     assert_eq!(label, text.replace("// one\n", "// one\nM:\n"));
+}
+
+#[test]
+fn many_new_statements_are_all_indented() {
+    let text = "\n   .reg .b32 r;\n   mov.b32 r, 1;\n   ret;\n";
+    let many = edited(text, |e| {
+        let at = find(e, "mov");
+        for _ in 0..100 {
+            let new = trap(e);
+            e.insert_after(at, new).unwrap();
+        }
+    });
+    assert_eq!(
+        many,
+        text.replace("1;\n", &("1;\n".to_owned() + &"   trap;\n".repeat(100)))
+    );
 }
 
 #[test]
@@ -270,9 +286,31 @@ fn symbols_and_items() {
     module
         .insert_directive(first, Directive::File, &args)
         .unwrap();
-    let want = want
-        .replace(".func g() { ret; }\n", "")
-        .replace("64\n", "64\n.file 1 \"x.cu\"\n");
+    let global = StateSpace::Global;
+    let (item, _) = module
+        .insert_variable(first, global, 8, ScalarType::U32, "log", Some(9))
+        .unwrap();
+    assert!(
+        module
+            .insert_variable(item, global, 8, ScalarType::U32, "x", None)
+            .is_err()
+    );
+    assert!(
+        module
+            .insert_variable(item, global, 3, ScalarType::U32, "y", None)
+            .is_err()
+    );
+    let version = module.items().next().unwrap().0;
+    assert!(
+        module
+            .insert_variable(version, global, 4, ScalarType::U32, "y", None)
+            .is_err()
+    );
+    assert!(module.remove_item(version).is_err());
+    let want = want.replace(".func g() { ret; }\n", "").replace(
+        "64\n",
+        "64\n.global .align 8 .u32 log[9];\n.file 1 \"x.cu\"\n",
+    );
     assert_eq!(
         String::from_utf8(ptx_print::verbatim(&module)).unwrap(),
         want

@@ -1,12 +1,12 @@
-//! Items of the module: directives added, and what is there moved or removed.
+//! Items of the module: directives and variables added, and what is there removed.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
-use ptx_isa::{Directive, Ending, Place};
+use ptx_isa::{Directive, Ending, Place, ScalarType, StateSpace};
 
 use super::{EditError, mention};
 use crate::body::Origin;
-use crate::decl::Binding;
+use crate::decl::{Binding, Declarator, Symbol, SymbolKind, TableRange, TypeName, VarDecl};
 use crate::operand::Operand;
 use crate::{DirectiveStmt, Item, ItemId, Module, NameId, Span, SymbolId};
 
@@ -41,7 +41,6 @@ impl Module {
         directive: Directive,
         args: &[Operand],
     ) -> Result<ItemId, EditError> {
-        self.item(at)?;
         let alone = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
             && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()
             && directive != Directive::Section
@@ -50,21 +49,102 @@ impl Module {
             let wanted = "directive of a module";
             return Err(EditError::Kind { wanted });
         }
-        // Nothing stands before the header or in it.
-        let end = self.span(at).end;
-        let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
-        if end == 0 || behind.any(|(_, item)| self.is_header(item)) {
-            return Err(EditError::Fixed);
-        }
+        self.may_be_behind(at)?;
         let args = self.pool.extend(args);
         mention::own(&mut self.pool, args);
         let id = self.directives.push(DirectiveStmt { directive, args });
-        self.item_edits();
-        let origin = Origin::new(Span::new(end, end), false);
-        let id = self.push_item(Item::Directive(id), origin);
-        self.item_edits().layout.place_behind(id, Some(at));
+        let id = self.insert_item(at, Item::Directive(id));
         self.directive_revision = self.revision;
         Ok(id)
+    }
+
+    /// Places a new variable, `.space .align n .ty name[elements];`, behind an item. An alignment of 0 is that of the type; `None`
+    /// elements make a scalar.
+    pub fn insert_variable(
+        &mut self,
+        at: ItemId,
+        space: StateSpace,
+        align: u32,
+        ty: ScalarType,
+        name: &str,
+        elements: Option<u32>,
+    ) -> Result<(ItemId, SymbolId), EditError> {
+        self.may_be_behind(at)?;
+        let of_module = [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
+        if !of_module.contains(&space) {
+            let wanted = "state space of a variable of the module";
+            return Err(EditError::Kind { wanted });
+        }
+        if align > 0 && !align.is_power_of_two() {
+            let text = align.to_string();
+            let wanted = "alignment";
+            return Err(EditError::Spelling { wanted, text });
+        }
+        self.may_be_named(name)?;
+        self.is_free(name, false)?;
+        let number = |n: u32| i32::try_from(n).map(Operand::Small);
+        let wrong = |n: u32| EditError::Spelling {
+            wanted: "size",
+            text: n.to_string(),
+        };
+        let align = match align {
+            0 => Operand::Absent,
+            n => number(n).map_err(|_| wrong(n))?,
+        };
+        let dims = match elements {
+            None => None,
+            Some(n) => Some(number(n).map_err(|_| wrong(n))?),
+        };
+        let dims = self.pool.extend(dims.as_slice());
+        let name = NameId::new(self.names.intern(name.as_bytes()).0);
+        let decl = self.declarations.decls.next_id();
+        let symbol = self.symbols.push(Symbol {
+            name,
+            number: None,
+            kind: SymbolKind::Variable(space, decl),
+        });
+        let start = self.declarations.declarators.push(Declarator {
+            name,
+            binding: Binding::Symbol(symbol),
+            count: Operand::Absent,
+            dims,
+            init: Operand::Absent,
+        });
+        self.declarations.decls.push(VarDecl {
+            linkage: None,
+            space,
+            bank: Operand::Absent,
+            attributes: TableRange::default(),
+            align,
+            vector: 1,
+            ty: TypeName::Known(ty),
+            declarators: TableRange {
+                start: start as u32,
+                len: 1,
+            },
+        });
+        let item = self.insert_item(at, Item::Decl(decl));
+        self.symbol_revisions.insert(symbol, self.revision);
+        Ok((item, symbol))
+    }
+
+    /// Whether something may be placed behind an item: nothing stands before the header or in it.
+    fn may_be_behind(&self, at: ItemId) -> Result<(), EditError> {
+        self.item(at)?;
+        let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
+        if self.span(at).end == 0 || behind.any(|(_, item)| self.is_header(item)) {
+            return Err(EditError::Fixed);
+        }
+        Ok(())
+    }
+
+    fn insert_item(&mut self, at: ItemId, item: Item) -> ItemId {
+        self.item_edits();
+        let end = self.span(at).end;
+        let origin = Origin::new(Span::new(end, end), false);
+        let id = self.push_item(item, origin);
+        self.item_edits().layout.place_behind(id, Some(at));
+        id
     }
 
     /// A string for a directive of the module; the quotes are added.

@@ -396,19 +396,7 @@ impl Module {
             .filter(|(_, s)| same(s))
             .map(|(i, _)| i)
             .collect();
-        let clashes = |id: NameId| {
-            let text = self.name(id);
-            let digits = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit());
-            match old.number {
-                None => text == name || name.strip_prefix(text).is_some_and(digits),
-                Some(_) => text.strip_prefix(name).is_some_and(digits),
-            }
-        };
-        let of_bodies = self.bodies.values().flat_map(|b| b.names());
-        let of_module = self.symbols.values().map(|s| s.name);
-        if of_bodies.chain(of_module).any(clashes) {
-            return Err(EditError::Taken(String::from(name)));
-        }
+        self.is_free(name, old.number.is_some())?;
         let spelling = Spelling {
             old: String::from(self.name(old.name)),
             new: NameId::new(self.names.intern(name.as_bytes()).0),
@@ -456,6 +444,24 @@ impl Module {
             .filter(|d| bound(d.binding))
         {
             d.name = spelling.new;
+        }
+        Ok(())
+    }
+
+    /// Whether no name of the module or of a body is like this one, or like one of a range of this name.
+    pub(super) fn is_free(&self, name: &str, range: bool) -> Result<(), EditError> {
+        let clashes = |id: NameId| {
+            let text = self.name(id);
+            let digits = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit());
+            match range {
+                false => text == name || name.strip_prefix(text).is_some_and(digits),
+                true => text.strip_prefix(name).is_some_and(digits),
+            }
+        };
+        let of_bodies = self.bodies.values().flat_map(|b| b.names());
+        let of_module = self.symbols.values().map(|s| s.name);
+        if of_bodies.chain(of_module).any(clashes) {
+            return Err(EditError::Taken(String::from(name)));
         }
         Ok(())
     }
