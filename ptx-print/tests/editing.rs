@@ -77,6 +77,34 @@ fn a_new_statement_takes_the_indentation_of_its_neighbours() {
 }
 
 #[test]
+fn what_moves_out_of_a_line_leaves_its_end() {
+    let text = "\n\tbar.sync 0; /* x */ trap;\n\t// about ret\n\tret;\n";
+    let moving = |e: &mut Editor<'_>| e.move_after(find(e, "trap"), find(e, "ret")).unwrap();
+    let want = "\n\tbar.sync 0; /* x */ \n\t// about ret\n\tret;\n\ttrap;\n";
+    assert_eq!(edited(text, moving), want);
+    let mut module = kernel(text);
+    moving(&mut editor(&mut module));
+    let canonical = ptx_print::canonical(&module, &ptx_print::Style::default());
+    let want = "{\n\tbar.sync 0; /* x */\n\t// about ret\n\tret;\n\ttrap;\n}\n";
+    assert!(String::from_utf8(canonical).unwrap().ends_with(want));
+}
+
+#[test]
+fn a_name_is_not_hidden_by_another() {
+    let text = "\n\t.reg .b32 x;\n\tmov.b32 x, 1;\n\t{\n\t\t.reg .b32 x;\n\t\tmov.b32 x, 2;\n\t}\n\tret;\n";
+    let mut module = kernel(text);
+    let mut e = editor(&mut module);
+    let (outer, inner) = (find(&e, "mov.b32 x, 1"), find(&e, "mov.b32 x, 2"));
+    let hidden = Err(EditError::Hidden("x".into()));
+    assert_eq!(e.move_after(outer, inner), hidden);
+    let x = e.operand(outer, 0).unwrap();
+    assert_eq!(e.set_operand(inner, 1, x), hidden);
+    let decl = e.body().statements().next().unwrap().0;
+    assert!(e.move_before(decl, inner).is_err());
+    assert_eq!(body(&module), text);
+}
+
+#[test]
 fn many_new_statements_are_all_indented() {
     let text = "\n   .reg .b32 r;\n   mov.b32 r, 1;\n   ret;\n";
     let many = edited(text, |e| {
