@@ -35,6 +35,7 @@ mod layout;
 mod pragma;
 mod redeclaration;
 mod requires;
+mod retarget;
 mod statement;
 mod unused;
 mod variable;
@@ -42,6 +43,7 @@ mod words;
 
 pub use checked::{Changes, Checked, Proof};
 pub use requires::{Availability, Reason, Requirements, requires};
+pub use retarget::retarget;
 pub use unused::unused;
 
 use alloc::vec::Vec;

@@ -22,6 +22,8 @@ mod names;
 mod page;
 #[cfg(feature = "libraries")]
 mod ptxas;
+#[cfg(feature = "libraries")]
+mod requires;
 
 use clap::Parser;
 
@@ -45,6 +47,9 @@ enum Command {
     /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
     #[cfg(feature = "libraries")]
     Diagnostics(diagnostics::Args),
+    /// Compare what files need with the versions and targets on which the real assembler takes them
+    #[cfg(feature = "libraries")]
+    Requires(requires::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -63,6 +68,8 @@ fn main() -> anyhow::Result<()> {
         Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]
         Command::Diagnostics(args) => diagnostics::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Requires(args) => requires::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }
