@@ -256,7 +256,8 @@ impl Form {
     /// Whether the values of constants decide about it, not only their sort.
     pub fn asks_for_values(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Limit(..));
-        self.operands.iter().any(|o| o.range.is_some()) || self.rules.iter().any(limits)
+        let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::FRACTION);
+        self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }
 
     /// What it does beyond its operands.

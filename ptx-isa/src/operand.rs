@@ -208,6 +208,8 @@ marks! {
     PLAIN = 27;
     /// It is written, and yet the assembler takes an integer constant.
     CONSTANT = 28;
+    /// A constant is above 0, and at most 1.
+    FRACTION = 29;
 }
 
 impl Marks {

@@ -243,6 +243,9 @@ impl Explainer<'_> {
                         "operand `{name}` of `{op}` is a constant from {} to {}",
                         r.low, r.high
                     ),
+                    None if operand.is_some_and(|o| o.marks.contains(Marks::FRACTION)) => {
+                        format!("operand `{name}` of `{op}` is a number above 0 and at most 1")
+                    }
                     None => format!("operand `{name}` of `{op}` takes no such constant"),
                 },
             ),

@@ -34,6 +34,8 @@ pub(crate) struct Assembler {
 pub(crate) enum Job {
     /// Read and check the text.
     Check,
+    /// The same for a module that others are linked to.
+    CheckRelocatable,
     /// Make a cubin.
     Code,
     /// Make a relocatable cubin.
@@ -215,9 +217,12 @@ impl Assembler {
         );
         fs::write(folder.path().join("module.ptx"), text)?;
         let mut command = Command::new(&self.path);
-        let kind = if job == Job::Check { "compute" } else { "sm" };
+        let kind = match job {
+            Job::Check | Job::CheckRelocatable => "compute",
+            Job::Code | Job::Relocatable => "sm",
+        };
         command.arg(format!("-arch={kind}_{}", self.arch(text)));
-        if job == Job::Relocatable {
+        if matches!(job, Job::CheckRelocatable | Job::Relocatable) {
             command.arg("-c");
         }
         command

@@ -92,6 +92,7 @@ const MARKS: &[(Marks, &str)] = &[
     (Marks::EXACT, "elements of the type itself"),
     (Marks::PLAIN, "not the address of a handle"),
     (Marks::CONSTANT, "a constant is not refused"),
+    (Marks::FRACTION, "above 0, at most 1"),
 ];
 
 fn each_detail(

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 51, 3, 52],
-        accepted: TokenSet(95),
+        slots: &[51, 52, 53, 54, 3, 55],
+        accepted: TokenSet(101),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -37,7 +37,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -64,7 +64,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -84,7 +84,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -92,7 +92,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(98)), Cond::Holds(5, TokenSet(36))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(104)),
+                    Cond::Holds(5, TokenSet(36)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -104,7 +107,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::Holds(5, TokenSet(105)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -113,7 +119,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
@@ -141,8 +147,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op.castype d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 53, 54],
-        accepted: TokenSet(102),
+        slots: &[51, 52, 53, 56, 57],
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -160,7 +166,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -180,7 +186,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -201,14 +207,14 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(3, TokenSet(109)),
                     Cond::Holds(4, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(3, TokenSet(109)),
                     Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
                 ),
                 ptxas: false,
@@ -240,8 +246,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(106),
+        slots: &[51, 52, 53, 58, 59],
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -259,7 +265,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -279,7 +285,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -325,8 +331,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(108),
+        slots: &[51, 52, 53, 58, 60],
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -344,7 +350,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -364,7 +370,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -389,7 +395,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
+                    Cond::Holds(1, TokenSet(115)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -417,8 +423,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(110),
+        slots: &[51, 52, 53, 61, 3, 60],
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -439,7 +445,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -466,7 +472,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -486,7 +492,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -495,7 +501,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
+                    Cond::Holds(1, TokenSet(115)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -523,8 +529,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(112),
+        slots: &[51, 52, 53, 19, 20, 3, 62],
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -547,7 +553,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -574,7 +580,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -594,7 +600,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -624,8 +630,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(114),
+        slots: &[51, 52, 53, 19, 20, 3, 63],
+        accepted: TokenSet(120),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -648,7 +654,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -675,7 +681,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -695,7 +701,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -725,8 +731,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(116),
+        slots: &[51, 52, 53, 19, 20, 3, 64],
+        accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -749,7 +755,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -776,7 +782,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -796,7 +802,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -826,8 +832,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(118),
+        slots: &[51, 52, 53, 19, 20, 3, 65],
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -850,7 +856,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -877,7 +883,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -897,7 +903,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -927,8 +933,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(121),
+        slots: &[51, 52, 66, 19, 3, 67, 68],
+        accepted: TokenSet(127),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -972,7 +978,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1004,8 +1010,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(124),
+        slots: &[51, 52, 66, 69, 20, 3, 70, 71],
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1049,7 +1055,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1081,8 +1087,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(126),
+        slots: &[51, 52, 66, 69, 20, 3, 67, 72],
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1126,7 +1132,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1158,8 +1164,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(128),
+        slots: &[73, 52, 53, 74, 3, 55],
+        accepted: TokenSet(134),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1196,7 +1202,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1216,7 +1222,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1232,7 +1238,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::Holds(5, TokenSet(105)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -1241,7 +1250,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
@@ -1267,8 +1276,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(129),
+        slots: &[73, 52, 53, 19, 20, 3, 62],
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1307,7 +1316,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1327,7 +1336,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1355,8 +1364,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(130),
+        slots: &[73, 52, 53, 19, 20, 3, 63],
+        accepted: TokenSet(136),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1395,7 +1404,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1415,7 +1424,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1443,8 +1452,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(131),
+        slots: &[73, 52, 53, 19, 20, 3, 64],
+        accepted: TokenSet(137),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1483,7 +1492,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1503,7 +1512,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1531,8 +1540,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(132),
+        slots: &[73, 52, 53, 19, 20, 3, 65],
+        accepted: TokenSet(138),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1571,7 +1580,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1591,7 +1600,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1619,8 +1628,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(133),
+        slots: &[73, 52, 66, 19, 3, 67, 68],
+        accepted: TokenSet(139),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1659,7 +1668,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1689,8 +1698,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(134),
+        slots: &[73, 52, 66, 69, 20, 3, 70, 71],
+        accepted: TokenSet(140),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1729,7 +1738,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1759,8 +1768,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(135),
+        slots: &[73, 52, 66, 69, 20, 3, 67, 72],
+        accepted: TokenSet(141),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1799,7 +1808,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1829,8 +1838,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(137),
+        slots: &[75, 76, 77, 8, 78, 79],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1874,8 +1883,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(138),
+        slots: &[75, 76, 77, 8, 80, 81],
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1919,8 +1928,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(139),
+        slots: &[75, 76, 77, 8, 82, 83],
+        accepted: TokenSet(145),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1964,8 +1973,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(140),
+        slots: &[75, 76, 77, 8, 19, 84],
+        accepted: TokenSet(146),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2009,8 +2018,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.mmio}.sem.scope{.ss}.add.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(143),
+        slots: &[85, 86, 87, 88, 19, 89],
+        accepted: TokenSet(149),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2021,8 +2030,12 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(115))),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47, 283, 38],
-        accepted: TokenSet(631),
+        slots: &[350, 49, 50, 286, 38],
+        accepted: TokenSet(638),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -57,8 +57,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47, 38],
-        accepted: TokenSet(632),
+        slots: &[350, 49, 50, 38],
+        accepted: TokenSet(639),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -98,8 +98,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47],
-        accepted: TokenSet(633),
+        slots: &[350, 49, 50],
+        accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -132,8 +132,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 348, 349, 350, 38],
-        accepted: TokenSet(637),
+        slots: &[49, 50, 351, 352, 353, 38],
+        accepted: TokenSet(644),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -162,107 +162,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(646))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(647))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(648))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(649))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(646))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(647))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(648))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -287,8 +287,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 349, 350, 38],
-        accepted: TokenSet(647),
+        slots: &[49, 50, 354, 352, 353, 38],
+        accepted: TokenSet(654),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -318,42 +318,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -378,8 +378,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 349, 353, 141, 139, 65],
-        accepted: TokenSet(649),
+        slots: &[49, 50, 355, 352, 356, 144, 142, 68],
+        accepted: TokenSet(656),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -409,37 +409,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -464,8 +464,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 354, 349, 353, 141, 139, 65],
-        accepted: TokenSet(650),
+        slots: &[49, 50, 357, 352, 356, 144, 142, 68],
+        accepted: TokenSet(657),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -496,37 +496,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -551,8 +551,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 349, 353, 78],
-        accepted: TokenSet(651),
+        slots: &[49, 50, 355, 352, 356, 81],
+        accepted: TokenSet(658),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -582,37 +582,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -637,8 +637,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 354, 349, 353, 78],
-        accepted: TokenSet(652),
+        slots: &[49, 50, 357, 352, 356, 81],
+        accepted: TokenSet(659),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -669,37 +669,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -724,8 +724,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 348, 349, 355, 38],
-        accepted: TokenSet(654),
+        slots: &[49, 50, 351, 352, 358, 38],
+        accepted: TokenSet(661),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -753,107 +753,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(638)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(646))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(647))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(648))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(649))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(646))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(647))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(648))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -878,8 +878,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 349, 355, 38],
-        accepted: TokenSet(655),
+        slots: &[49, 50, 354, 352, 358, 38],
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -908,42 +908,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(639))],
+                    cells: &[Cell::Words(TokenSet(646))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(640))],
+                    cells: &[Cell::Words(TokenSet(647))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641))],
+                    cells: &[Cell::Words(TokenSet(648))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -968,8 +968,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[46, 47],
-        accepted: TokenSet(144),
+        slots: &[49, 50],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1002,9 +1002,9 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[347, 356, 357, 358, 359],
-        accepted: TokenSet(658),
-        ignored: TokenSet(396),
+        slots: &[350, 359, 360, 361, 362],
+        accepted: TokenSet(665),
+        ignored: TokenSet(403),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1025,20 +1025,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(659)),
-                    Cond::Holds(2, TokenSet(660)),
+                    Cond::Holds(1, TokenSet(666)),
+                    Cond::Holds(2, TokenSet(667)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(661)),
-                    Cond::Holds(2, TokenSet(662)),
+                    Cond::Holds(1, TokenSet(668)),
+                    Cond::Holds(2, TokenSet(669)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(663))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(670))),
                 ptxas: false,
             },
             Rule {
@@ -1080,8 +1080,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[347, 360],
-        accepted: TokenSet(665),
+        slots: &[350, 363],
+        accepted: TokenSet(672),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1114,8 +1114,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 361, 362],
-        accepted: TokenSet(668),
+        slots: &[350, 364, 365],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1134,8 +1134,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(676)), 4),
+                    (Cond::Holds(0, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1149,7 +1149,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(352)),
+                    Cond::Holds(1, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1208,8 +1208,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 361, 363, 362],
-        accepted: TokenSet(672),
+        slots: &[350, 364, 366, 365],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1229,8 +1229,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(676)), 4),
+                    (Cond::Holds(0, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1242,13 +1242,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(680))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(352)),
+                    Cond::Holds(1, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1307,8 +1307,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(676),
+        slots: &[350, 367, 209, 368, 365],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1336,27 +1336,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(369)),
-                    Cond::Holds(1, TokenSet(368)),
+                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(364)),
-                    Cond::Holds(1, TokenSet(356)),
+                    Cond::Holds(3, TokenSet(371)),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(684))]),
+                    Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1375,7 +1375,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(1, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1383,9 +1383,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(369)),
-                        Cond::Holds(3, TokenSet(364)),
-                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, TokenSet(371)),
+                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1393,7 +1393,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(684)), Cond::Holds(3, TokenSet(685))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1429,8 +1429,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(676),
+        slots: &[350, 367, 209, 368, 365],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1459,27 +1459,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(369)),
-                    Cond::Holds(1, TokenSet(368)),
+                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(364)),
-                    Cond::Holds(1, TokenSet(356)),
+                    Cond::Holds(3, TokenSet(371)),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(677))]),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(684))]),
+                    Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1498,7 +1498,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(1, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1506,9 +1506,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(369)),
-                        Cond::Holds(3, TokenSet(364)),
-                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, TokenSet(371)),
+                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1516,7 +1516,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(677)), Cond::Holds(3, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(684)), Cond::Holds(3, TokenSet(685))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1552,8 +1552,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 366, 362],
-        accepted: TokenSet(680),
+        slots: &[350, 369, 365],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1572,8 +1572,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(676)), 4),
+                    (Cond::Holds(0, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1636,8 +1636,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 366, 363, 362],
-        accepted: TokenSet(681),
+        slots: &[350, 369, 366, 365],
+        accepted: TokenSet(688),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1657,8 +1657,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(669)), 4),
-                    (Cond::Holds(0, TokenSet(670)), 8),
+                    (Cond::Holds(0, TokenSet(676)), 4),
+                    (Cond::Holds(0, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
@@ -1670,7 +1670,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(680))])),
                 ptxas: false,
             },
             Rule {
@@ -1725,8 +1725,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 361, 362],
-        accepted: TokenSet(683),
+        slots: &[370, 350, 364, 365],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1748,8 +1748,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(676)), 4),
+                    (Cond::Holds(1, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1763,7 +1763,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(352)),
+                    Cond::Holds(2, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1822,8 +1822,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 361, 363, 362],
-        accepted: TokenSet(684),
+        slots: &[370, 350, 364, 366, 365],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1846,8 +1846,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(676)), 4),
+                    (Cond::Holds(1, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -1859,13 +1859,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(680))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(352)),
+                    Cond::Holds(2, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1924,8 +1924,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(685),
+        slots: &[370, 350, 367, 209, 368, 365],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1956,27 +1956,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(369)),
-                    Cond::Holds(2, TokenSet(368)),
+                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(364)),
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(4, TokenSet(371)),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(684))]),
+                    Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1995,14 +1995,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(2, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2010,9 +2010,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(369)),
-                        Cond::Holds(4, TokenSet(364)),
-                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, TokenSet(371)),
+                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2020,7 +2020,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(684)), Cond::Holds(4, TokenSet(685))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2056,8 +2056,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(685),
+        slots: &[370, 350, 367, 209, 368, 365],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2089,27 +2089,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(369)),
-                    Cond::Holds(2, TokenSet(368)),
+                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(364)),
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(4, TokenSet(371)),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(677))]),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(684))]),
+                    Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2128,14 +2128,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(2, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2143,9 +2143,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(369)),
-                        Cond::Holds(4, TokenSet(364)),
-                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, TokenSet(371)),
+                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2153,7 +2153,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(677)), Cond::Holds(4, TokenSet(678))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(684)), Cond::Holds(4, TokenSet(685))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2189,8 +2189,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 366, 362],
-        accepted: TokenSet(686),
+        slots: &[370, 350, 369, 365],
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2212,8 +2212,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(676)), 4),
+                    (Cond::Holds(1, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2283,8 +2283,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 366, 363, 362],
-        accepted: TokenSet(687),
+        slots: &[370, 350, 369, 366, 365],
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2307,8 +2307,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(669)), 4),
-                    (Cond::Holds(1, TokenSet(670)), 8),
+                    (Cond::Holds(1, TokenSet(676)), 4),
+                    (Cond::Holds(1, TokenSet(677)), 8),
                 ]))
                 .mark(Marks::EXACT),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
@@ -2320,7 +2320,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(673))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(680))])),
                 ptxas: false,
             },
             Rule {
@@ -2382,8 +2382,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 361, 369],
-        accepted: TokenSet(689),
+        slots: &[371, 364, 372],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2443,8 +2443,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 361, 369],
-        accepted: TokenSet(689),
+        slots: &[371, 364, 372],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2505,8 +2505,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 370, 369],
-        accepted: TokenSet(690),
+        slots: &[371, 373, 372],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2575,8 +2575,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 370, 369],
-        accepted: TokenSet(690),
+        slots: &[371, 373, 372],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2646,8 +2646,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 361, 369],
-        accepted: TokenSet(691),
+        slots: &[370, 371, 364, 372],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2710,8 +2710,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 361, 369],
-        accepted: TokenSet(691),
+        slots: &[370, 371, 364, 372],
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2775,8 +2775,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 370, 369],
-        accepted: TokenSet(692),
+        slots: &[370, 371, 373, 372],
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2848,8 +2848,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 370, 369],
-        accepted: TokenSet(692),
+        slots: &[370, 371, 373, 372],
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2978,8 +2978,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[347, 371, 183, 10, 41],
-        accepted: TokenSet(694),
+        slots: &[350, 374, 186, 10, 44],
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,42 +67,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -120,35 +120,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(625)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -192,8 +192,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -215,12 +215,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -228,11 +228,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -244,42 +244,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -297,28 +297,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(625)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(707)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -342,7 +342,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -366,8 +366,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,12 +389,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -402,11 +402,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -418,42 +418,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -464,14 +464,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -495,7 +495,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -515,8 +515,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -538,12 +538,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -551,11 +551,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -567,42 +567,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(5, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -613,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -637,7 +637,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -661,8 +661,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,12 +684,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -701,11 +701,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -717,42 +717,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -763,14 +763,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -793,12 +793,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -818,8 +818,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -841,12 +841,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -858,11 +858,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -874,42 +874,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -920,7 +920,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -943,12 +943,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -972,8 +972,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +995,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1020,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,11 +1034,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1050,42 +1050,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1096,14 +1096,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -1126,12 +1126,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1151,8 +1151,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(714),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1174,24 +1174,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(620)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1199,12 +1199,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(621)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(706)), 4),
+                    (Cond::Holds(0, TokenSet(707)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1213,11 +1213,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(620)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(708)), 1),
+                    (Cond::Holds(0, TokenSet(709)), 1),
                     (Cond::Holds(0, TokenSet(51)), 1),
                 ]))
                 .mark(Marks::LONGER),
@@ -1229,42 +1229,42 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(712)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1275,7 +1275,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(711)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1298,12 +1298,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1327,8 +1327,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(710),
+        slots: &[379, 380, 112, 116, 68],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,9 +1348,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(614)), 4),
-                    (Cond::Holds(1, TokenSet(699)), 4),
-                    (Cond::Holds(1, TokenSet(700)), 4),
+                    (Cond::Holds(1, TokenSet(621)), 4),
+                    (Cond::Holds(1, TokenSet(706)), 4),
+                    (Cond::Holds(1, TokenSet(707)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1370,7 +1370,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Holds(1, TokenSet(718)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1394,14 +1394,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(712)),
+                    Cond::Holds(1, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(703)),
+                    Cond::Holds(1, TokenSet(710)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1421,8 +1421,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(714),
+        slots: &[381, 38],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1437,21 +1437,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(722)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(723)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(0, TokenSet(724)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1468,8 +1468,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(719),
+        slots: &[382, 38],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1477,10 +1477,22 @@ pub(crate) static FORMS: [Form; 14] = [
                 .mark(Marks::TEXTURE)
                 .mark(Marks::UNIFIED),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::Any(&[
+                        Cond::Not(&Cond::Holds(0, TokenSet(727))),
+                        Cond::Operand(1, OperandTest::Register),
+                    ]),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1492,8 +1504,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(719),
+        slots: &[382, 38],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1514,8 +1526,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[380, 38],
-        accepted: TokenSet(721),
+        slots: &[383, 38],
+        accepted: TokenSet(729),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1539,8 +1551,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[381],
-        accepted: TokenSet(723),
+        slots: &[384],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

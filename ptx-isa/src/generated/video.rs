@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -44,8 +44,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -74,8 +74,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -105,8 +105,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -134,8 +134,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -164,8 +164,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -195,8 +195,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -224,8 +224,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -254,8 +254,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -285,8 +285,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -314,8 +314,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -344,8 +344,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -375,8 +375,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -404,8 +404,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -434,8 +434,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -465,8 +465,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -494,8 +494,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169, 383],
-        accepted: TokenSet(727),
+        slots: &[385, 173, 92, 136, 172, 386],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -524,8 +524,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -555,8 +555,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -584,8 +584,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169, 383],
-        accepted: TokenSet(727),
+        slots: &[385, 173, 92, 136, 172, 386],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -614,8 +614,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -645,8 +645,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 384],
-        accepted: TokenSet(729),
+        slots: &[385, 173, 174, 136, 387],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -695,8 +695,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 385, 133, 384],
-        accepted: TokenSet(731),
+        slots: &[385, 173, 174, 388, 136, 387],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -741,8 +741,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -770,8 +770,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 383],
-        accepted: TokenSet(734),
+        slots: &[173, 174, 389, 386],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -800,8 +800,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -831,8 +831,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -866,8 +866,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -901,8 +901,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -936,8 +936,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -971,8 +971,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1006,8 +1006,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1041,8 +1041,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1076,8 +1076,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1111,8 +1111,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1146,8 +1146,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1181,8 +1181,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1216,8 +1216,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1251,8 +1251,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1286,8 +1286,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 19],
-        accepted: TokenSet(736),
+        slots: &[173, 174, 389, 19],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1321,8 +1321,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1356,8 +1356,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1391,8 +1391,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1426,8 +1426,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1461,8 +1461,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1496,8 +1496,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1531,8 +1531,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1566,8 +1566,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1601,8 +1601,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1636,8 +1636,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1671,8 +1671,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(732),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1706,8 +1706,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1741,8 +1741,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1776,8 +1776,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 19],
-        accepted: TokenSet(736),
+        slots: &[173, 174, 389, 19],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

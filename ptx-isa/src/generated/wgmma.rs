@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(753),
+        slots: &[49, 90, 394, 193, 62, 62],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -72,8 +72,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(753),
+        slots: &[49, 90, 394, 193, 62, 62],
+        accepted: TokenSet(761),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -129,8 +129,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(754),
+        slots: &[49, 90, 394, 395, 64, 64],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -186,8 +186,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(754),
+        slots: &[49, 90, 394, 395, 64, 64],
+        accepted: TokenSet(762),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -243,8 +243,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(756),
+        slots: &[49, 90, 396, 395, 243, 243],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -298,8 +298,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(756),
+        slots: &[49, 90, 396, 395, 243, 243],
+        accepted: TokenSet(764),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -354,8 +354,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(758),
+        slots: &[49, 90, 397, 193, 201, 202],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -409,8 +409,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(758),
+        slots: &[49, 90, 397, 193, 201, 202],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -465,8 +465,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(761),
+        slots: &[49, 90, 398, 218, 121, 399, 400],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -494,8 +494,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -530,8 +530,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(761),
+        slots: &[49, 90, 398, 218, 121, 399, 400],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -560,8 +560,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -596,8 +596,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(763),
+        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -649,8 +649,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(763),
+        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -703,8 +703,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(764),
+        slots: &[370, 49, 90, 397, 193, 62, 62],
+        accepted: TokenSet(772),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -767,8 +767,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(764),
+        slots: &[370, 49, 90, 397, 193, 62, 62],
+        accepted: TokenSet(772),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -831,8 +831,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(765),
+        slots: &[370, 49, 90, 397, 395, 64, 64],
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -895,8 +895,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(765),
+        slots: &[370, 49, 90, 397, 395, 64, 64],
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -959,8 +959,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(766),
+        slots: &[370, 49, 90, 394, 395, 243, 243],
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1021,8 +1021,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(766),
+        slots: &[370, 49, 90, 394, 395, 243, 243],
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1084,8 +1084,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(768),
+        slots: &[370, 49, 90, 403, 193, 201, 202],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1146,8 +1146,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(768),
+        slots: &[370, 49, 90, 403, 193, 201, 202],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1209,8 +1209,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(770),
+        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1245,8 +1245,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1281,8 +1281,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(770),
+        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1318,8 +1318,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1354,8 +1354,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1382,8 +1382,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1410,8 +1410,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned} N",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

@@ -42,6 +42,7 @@ const MARKS: &[&str] = &[
     "exact",
     "plain",
     "constant",
+    "fraction",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
