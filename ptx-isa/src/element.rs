@@ -64,7 +64,9 @@ impl Element<'_> {
                 let each = bits / (elements.len().max(1) as u16);
                 let sinks = elements.iter().filter(|e| e.shape == Shape::Sink).count();
                 let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
-                let registers = elements.iter().any(|e| matches!(e.shape, Shape::Register(_)));
+                let registers = elements
+                    .iter()
+                    .any(|e| matches!(e.shape, Shape::Register(_)));
                 whole
                     && sinks < elements.len()
                     && alike(elements).is_ok()
@@ -198,8 +200,7 @@ impl Element<'_> {
             // A count, a place, a table of truth values: no fraction.
             _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
             shape => (
-                self.expected
-                    .takes_float(matches!(shape, Shape::Single(_))),
+                self.expected.takes_float(matches!(shape, Shape::Single(_))),
                 None,
             ),
         };
@@ -241,10 +242,14 @@ impl Element<'_> {
             }
             Shape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
             Shape::Register(_) => Err(OperandProblem::Type),
-            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads => self.constant(written),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads => {
+                self.constant(written)
+            }
             // The address of a function is a value to the assembler, but no count, length or place.
             Shape::Function | Shape::Kernel if self.takes_function() => Ok(()),
-            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => Err(OperandProblem::NeedsRegister),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => {
+                Err(OperandProblem::NeedsRegister)
+            }
             Shape::Bracket(_) | Shape::Vector(_) | Shape::List(_) | Shape::Pair(_) => {
                 Err(OperandProblem::Shape)
             }

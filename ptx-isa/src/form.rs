@@ -119,6 +119,9 @@ pub enum RuleKind {
     Since(Cond, &'static [Floor]),
     /// Where the condition holds, it is refused from one of those versions on, on those targets.
     Until(Cond, &'static [Floor]),
+    /// Where the condition holds, it is deprecated from one of those versions on, on those targets; what to write
+    /// instead.
+    Deprecated(Cond, &'static [Floor], &'static str),
     /// Where the condition holds, the absence of the slot means the word.
     Default(u8, Modifier, Cond),
     /// At most one of the operands has the mark.

@@ -313,10 +313,14 @@ impl<'a> Judge<'a, '_> {
             {
                 Err(OperandProblem::Constant)
             }
-            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads && alone => element.alone(e),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads && alone => {
+                element.alone(e)
+            }
             // The type of a constant among registers is theirs.
             Shape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),
-            Shape::Float(_) | Shape::Single(_) if reads && (bits || any(&ScalarType::is_float)) => Ok(()),
+            Shape::Float(_) | Shape::Single(_) if reads && (bits || any(&ScalarType::is_float)) => {
+                Ok(())
+            }
             // A special register is 32 bits of anything here, also of a result.
             Shape::Special(register)
                 if register.scalar_type().bits() == 32

@@ -89,7 +89,10 @@ impl<'a> Written<'a> {
             OperandTest::Absent => false,
             OperandTest::Present => true,
             OperandTest::Immediate => {
-                matches!(self.shape, Shape::Integer(_) | Shape::Float(_) | Shape::Single(_))
+                matches!(
+                    self.shape,
+                    Shape::Integer(_) | Shape::Float(_) | Shape::Single(_)
+                )
             }
             OperandTest::Register => {
                 matches!(self.shape, Shape::Register(_) | Shape::RegisterVector(..))

@@ -280,13 +280,7 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
         if let Some(opaque) = ptr.opaque {
             let what = format!("a pointer to `{opaque}` as a parameter");
             let place = |_: &Context<'_>| statement.find(opaque.text());
-            context.need(
-                Code::Parameter,
-                place,
-                &what,
-                PtxVersion::new(4, 3),
-                None,
-            );
+            context.need(Code::Parameter, place, &what, PtxVersion::new(4, 3), None);
         }
         if let Some(align) = integer(pool, ptr.align) {
             power_of_two(context, align, at);

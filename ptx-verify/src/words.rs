@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Module, Signature, Span};
 use ptx_isa::{
-    Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request, Selection, Slot,
-    SpecialReg, Table, Written,
+    Deprecation, Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request,
+    Selection, Slot, SpecialReg, Table, Written,
 };
 
 use crate::Environment;
@@ -31,7 +31,10 @@ impl Explainer<'_> {
         let problems = selection.problems.as_slice();
         if problems.is_empty() {
             let idle = selection.without_effect();
-            return idle.map(|index| self.without_effect(index)).collect();
+            let mut found: Vec<_> = idle.map(|index| self.without_effect(index)).collect();
+            let old = self.environment.deprecations(&selection);
+            found.extend(old.map(|deprecation| self.deprecated(deprecation)));
+            return found;
         }
         // What a table does not hold has no types and no lengths that operands could be held against.
         let table = problems.iter().find(|p| matches!(p, Problem::Table(_)));
@@ -159,6 +162,22 @@ impl Explainer<'_> {
             format!("`{text}` {why} in `{}`", self.name()),
         )
         .with_help(format!("leave `{text}` out"))
+    }
+
+    fn deprecated(&self, deprecation: Deprecation) -> Diagnostic {
+        let words = deprecation.words;
+        let is_old = |m: &Modifier| words.is_some_and(|w| w.contains(*m));
+        let index = self.request.modifiers.iter().position(is_old);
+        let (name, since) = (self.name(), deprecation.since);
+        let place = index.and_then(|i| self.layout.modifiers.get(i));
+        let word = index.and_then(|i| self.request.modifiers.get(i));
+        let message = match word {
+            Some(word) => format!("`{word}` of `{name}` is deprecated since PTX {since}"),
+            None => format!("`{name}` is deprecated since PTX {since}"),
+        };
+        let span = place.copied().unwrap_or(self.layout.mnemonic);
+        Diagnostic::warning(Code::Deprecated, span, message)
+            .with_help(format!("write {}", deprecation.instead))
     }
 
     fn missing_modifier(&self, form: &'static Form, index: usize) -> Diagnostic {

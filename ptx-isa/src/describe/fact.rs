@@ -65,7 +65,9 @@ pub fn each_fact(
     let possible = |when: &crate::Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
     for each in form.rules() {
         let (topic, matters) = match &each.kind {
-            RuleKind::Since(when, _) | RuleKind::Until(when, _) => (Topic::Since, possible(when)),
+            RuleKind::Since(when, _)
+            | RuleKind::Until(when, _)
+            | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
             RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
             RuleKind::Default(slot, _, when) => {
                 let filled = chosen.is_some_and(|c| c.is_filled(usize::from(*slot)));

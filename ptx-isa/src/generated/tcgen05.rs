@@ -27,16 +27,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -68,16 +74,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -102,16 +114,22 @@ pub(crate) static FORMS: [Form; 37] = [
         accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -1016,6 +1034,10 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(Cond::Filled(3), Cond::Filled(4)),
                 ptxas: false,
             },
@@ -1087,13 +1109,19 @@ pub(crate) static FORMS: [Form; 37] = [
             .mark(Marks::TMEM)
             .mark(Marks::LAX)
             .access(Access::Update)],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2405,16 +2433,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2467,16 +2501,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2529,6 +2569,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2601,6 +2645,10 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
                     &[
@@ -2672,16 +2720,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2737,16 +2791,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2802,6 +2862,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2876,6 +2940,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2993,16 +3061,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {

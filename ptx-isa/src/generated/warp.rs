@@ -33,6 +33,14 @@ pub(crate) static FORMS: [Form; 13] = [
                 kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Always,
+                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    "`vote.sync`, with a mask of the threads that take part",
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -68,6 +76,14 @@ pub(crate) static FORMS: [Form; 13] = [
             },
             Rule {
                 kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Always,
+                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    "`vote.sync`, with a mask of the threads that take part",
+                ),
                 ptxas: false,
             },
         ],

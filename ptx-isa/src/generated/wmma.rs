@@ -864,10 +864,20 @@ pub(crate) static FORMS: [Form; 19] = [
                 ]))
                 .mark(Marks::EXACT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Filled(7),
+                    &[Floor::new(6, 4, 0x7fffffffffff, "")],
+                    "it without `.satfinite`",
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[4],
             operands: &[1, 2],
