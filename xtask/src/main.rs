@@ -15,6 +15,8 @@ mod diagnostics;
 #[cfg(feature = "libraries")]
 mod docs;
 #[cfg(feature = "libraries")]
+mod messages;
+#[cfg(feature = "libraries")]
 mod mutations;
 #[cfg(test)]
 #[cfg(feature = "libraries")]
@@ -44,6 +46,9 @@ enum Command {
     /// Change one token of valid files and compare the checker with the real assembler
     #[cfg(feature = "libraries")]
     Mutations(mutations::Args),
+    /// Compare an example of every kind of message of the real assembler with the code that covers it
+    #[cfg(feature = "libraries")]
+    Messages(messages::Args),
     /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
     #[cfg(feature = "libraries")]
     Diagnostics(diagnostics::Args),
@@ -66,6 +71,8 @@ fn main() -> anyhow::Result<()> {
         Command::Conformance(args) => conformance::run(&args),
         #[cfg(feature = "libraries")]
         Command::Mutations(args) => mutations::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Messages(args) => messages::run(&args),
         #[cfg(feature = "libraries")]
         Command::Diagnostics(args) => diagnostics::run(&args),
         #[cfg(feature = "libraries")]
