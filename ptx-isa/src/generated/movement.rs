@@ -406,6 +406,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -586,6 +587,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -755,6 +757,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -939,6 +942,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -1147,6 +1151,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -1773,6 +1778,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -1945,6 +1951,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2072,6 +2079,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2276,6 +2284,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2469,6 +2478,7 @@ pub(crate) static FORMS: [Form; 93] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
