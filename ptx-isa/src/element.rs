@@ -236,7 +236,6 @@ impl Element<'_> {
             Shape::Float(_) | Shape::Single(_) if self.has(Marks::EXACT) && !self.is_float() => {
                 Err(OperandProblem::Constant)
             }
-            Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
@@ -286,21 +285,26 @@ impl Element<'_> {
     fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let opaque = self.opaque();
         let tmem = self.has(Marks::TMEM);
+        // A generic address that is moved to a register of its own first.
+        let named = matches!(self.spaces, SpaceRule::Words(words, _) if !words.is_empty());
+        let copied = self.has(Marks::LONG_GENERIC) && !named;
         match written.shape {
-            // Anything that has a name and is not of another width.
-            Shape::Variable(..) if tmem && self.has(Marks::LAX) => Ok(()),
-            Shape::Register(ty) if tmem && self.has(Marks::LAX) && matches!(ty.bits(), 1 | 32) => {
-                Ok(())
+            Shape::Register(ty) if tmem && self.has(Marks::LAX) => {
+                if ty.bits() == 32 && ty.kind() != TypeKind::Float {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Type)
+                }
             }
             Shape::Register(ty) if tmem && ty != ScalarType::B32 => Err(OperandProblem::Type),
-            Shape::Special(register) if tmem && register.scalar_type().bits() > 32 => {
-                Err(OperandProblem::Type)
-            }
+            Shape::Special(_) if tmem => Err(OperandProblem::NeedsRegister),
             Shape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {
                     &[32]
                 } else if opaque.is_some() {
                     &[64]
+                } else if self.has(Marks::LONG) || copied {
+                    &[32, 64]
                 } else {
                     &[8, 16, 32, 64]
                 };
@@ -326,7 +330,9 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
-                    None if is_opaque && self.has(Marks::PLAIN) => Err(OperandProblem::Kind),
+                    None if is_opaque && (copied || self.has(Marks::PLAIN)) => {
+                        Err(OperandProblem::Kind)
+                    }
                     None if is_opaque => Ok(()),
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),
                     _ => Ok(()),

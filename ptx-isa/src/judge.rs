@@ -297,7 +297,12 @@ impl<'a> Judge<'a, '_> {
         let Some(first) = elements.first() else {
             return Ok(());
         };
+        let plain = operand.marks.contains(Marks::PLAIN);
         elements.iter().try_for_each(|e| match e.shape {
+            // Each is copied to or from a register of its own.
+            Shape::Register(_) if plain && e.lanes.is_some() => Err(OperandProblem::Lanes),
+            Shape::Register(ScalarType::Pred) if plain => Err(OperandProblem::Type),
+            Shape::Special(_) if plain => Err(OperandProblem::Kind),
             // A selection is without effect on a whole register.
             Shape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
                 Err(OperandProblem::Lanes)

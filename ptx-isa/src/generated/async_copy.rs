@@ -322,6 +322,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -378,6 +379,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -438,6 +440,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .range(0, 4294967280, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -547,6 +550,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .range(0, 15, 1),
             Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
@@ -875,6 +879,7 @@ pub(crate) static FORMS: [Form; 31] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 4, Within::Whole, Role::Use)
                 .optional()
@@ -980,6 +985,7 @@ pub(crate) static FORMS: [Form; 31] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("ctaMask", 4, Within::Whole, Role::Use)
                 .optional()
@@ -1228,6 +1234,7 @@ pub(crate) static FORMS: [Form; 31] = [
                     (Cond::Holds(0, TokenSet(52)), 2),
                     (Cond::Holds(0, TokenSet(53)), 3),
                 ]))
+                .mark(Marks::BRACED)
                 .iff(Cond::Holds(3, TokenSet(56))),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
@@ -1338,6 +1345,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1384,6 +1392,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1434,6 +1443,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1470,6 +1480,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1518,6 +1529,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
@@ -1554,6 +1566,7 @@ pub(crate) static FORMS: [Form; 31] = [
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
                 .access(Access::Update)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),

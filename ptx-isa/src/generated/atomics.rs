@@ -207,16 +207,17 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(109)),
-                    Cond::Holds(4, TokenSet(27)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(109)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
+                kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(109)),
-                    Cond::Not(&Cond::Operand(3, OperandTest::Immediate)),
-                ),
+                    Cond::Operand(3, OperandTest::Immediate),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
+                ])),
                 ptxas: false,
             },
             Rule {
@@ -1843,6 +1844,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1888,6 +1891,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1933,6 +1938,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -1978,6 +1985,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -2023,6 +2032,8 @@ pub(crate) static FORMS: [Form; 25] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),

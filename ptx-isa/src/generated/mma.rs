@@ -791,6 +791,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
@@ -887,6 +888,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4))
                 .size(Size::Fixed(16)),
@@ -951,6 +953,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
@@ -1002,6 +1005,8 @@ pub(crate) static FORMS: [Form; 28] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG_GENERIC)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),

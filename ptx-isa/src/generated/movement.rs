@@ -8,7 +8,7 @@ use crate::{
     Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 93] = [
+pub(crate) static FORMS: [Form; 96] = [
     // mov .vec.etype d, a
     Form {
         section: "9.7.9.3",
@@ -2622,6 +2622,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2683,6 +2685,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2744,6 +2748,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
@@ -2792,6 +2798,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -2833,6 +2841,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -2864,6 +2874,8 @@ pub(crate) static FORMS: [Form; 93] = [
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
@@ -3219,6 +3231,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3265,6 +3278,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3295,6 +3309,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3378,6 +3393,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
@@ -3447,6 +3463,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3508,6 +3525,7 @@ pub(crate) static FORMS: [Form; 93] = [
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
+                .mark(Marks::LONG)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
@@ -3664,6 +3682,8 @@ pub(crate) static FORMS: [Form; 93] = [
         accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            .mark(Marks::LONG)
+            .mark(Marks::PLAIN)
             .access(Access::Read)
             .spaces(Spaces::Slot(0))],
         rules: &[
@@ -3772,7 +3792,10 @@ pub(crate) static FORMS: [Form; 93] = [
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
+                .spaces(Spaces::Slot(0)),
             Operand::new("primary-size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("total-size", 3, Within::Whole, Role::Use)
@@ -4295,17 +4318,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(301)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
@@ -4339,17 +4351,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Any,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
@@ -4380,50 +4381,6 @@ pub(crate) static FORMS: [Form; 93] = [
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Words(TokenSet(195)),
-                        Cell::Absent,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(565)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(117)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -4441,7 +4398,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[136, 312, 313],
-        accepted: TokenSet(566),
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4553,7 +4510,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[314, 115, 136, 312, 313],
-        accepted: TokenSet(567),
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4600,16 +4557,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(301)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(117)),
@@ -4638,12 +4585,81 @@ pub(crate) static FORMS: [Form; 93] = [
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt {.irnd}{.ftz}.dtype.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: "{.irnd}{.ftz}.dtype.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[311, 115, 312, 313],
+        accepted: TokenSet(567),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[0, 1, 2, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(549)),
+                        Cell::Absent,
+                        Cell::Words(TokenSet(301)),
+                        Cell::Words(TokenSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
                         Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
                         Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(195)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4653,7 +4669,45 @@ pub(crate) static FORMS: [Form; 93] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(565)),
+                        Cell::Words(TokenSet(117)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt .frnd{.ftz}.dtype.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: ".frnd{.ftz}.dtype.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[314, 115, 312, 313],
+        accepted: TokenSet(569),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(3))
+                .mark(Marks::REG),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[1, 2, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4661,7 +4715,6 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Any,
-                        Cell::Absent,
                         Cell::Words(TokenSet(126)),
                         Cell::Words(TokenSet(121)),
                     ],
@@ -4671,12 +4724,48 @@ pub(crate) static FORMS: [Form; 93] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(565)),
+                        Cell::Words(TokenSet(568)),
                         Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+            ],
+        }],
+        effects: &[],
+        notes: &[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "random bits are in a register of bits, no other",
+        ],
+        differences: &[],
+    },
+    // cvt .frnd{.ftz}.bf16.atype d, a
+    Form {
+        section: "9.7.9.21",
+        syntax: ".frnd{.ftz}.bf16.atype d, a",
+        complete: true,
+        ptxas: false,
+        slots: &[314, 115, 64, 313],
+        accepted: TokenSet(569),
+        ignored: TokenSet(25),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[1, 3],
+            operands: &[],
+            rows: &[
+                Row {
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(570))],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[Cell::Any, Cell::Words(TokenSet(126))],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -4694,7 +4783,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 150, 218, 62, 68],
-        accepted: TokenSet(569),
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4739,7 +4828,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 150, 218, 63, 68],
-        accepted: TokenSet(570),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4780,7 +4869,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 218, 63, 68],
-        accepted: TokenSet(572),
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4818,7 +4907,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 150, 218, 64, 68],
-        accepted: TokenSet(573),
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4852,7 +4941,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 150, 218, 65, 68],
-        accepted: TokenSet(574),
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4887,7 +4976,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 218, 65, 68],
-        accepted: TokenSet(575),
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4919,7 +5008,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[317, 218, 243, 68],
-        accepted: TokenSet(577),
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4953,7 +5042,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[315, 218, 150, 243, 68],
-        accepted: TokenSet(578),
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4987,7 +5076,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 319, 150, 320, 68],
-        accepted: TokenSet(580),
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5019,7 +5108,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 319, 150, 320, 63],
-        accepted: TokenSet(581),
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5052,7 +5141,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 319, 150, 320, 65],
-        accepted: TokenSet(582),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5087,7 +5176,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 150, 63, 320],
-        accepted: TokenSet(583),
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5120,7 +5209,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 319, 321, 68],
-        accepted: TokenSet(585),
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5154,7 +5243,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 319, 150, 322, 68],
-        accepted: TokenSet(587),
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5186,7 +5275,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 319, 150, 322, 323],
-        accepted: TokenSet(588),
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5221,7 +5310,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 150, 63, 322],
-        accepted: TokenSet(589),
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5254,7 +5343,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 319, 324, 68],
-        accepted: TokenSet(591),
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5288,7 +5377,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 319, 150, 325, 68],
-        accepted: TokenSet(593),
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5320,7 +5409,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 319, 150, 325, 323],
-        accepted: TokenSet(594),
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5355,7 +5444,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 150, 63, 325],
-        accepted: TokenSet(595),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5388,7 +5477,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 319, 326, 68],
-        accepted: TokenSet(597),
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5422,7 +5511,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[327, 218, 328, 68],
-        accepted: TokenSet(600),
+        accepted: TokenSet(603),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5454,7 +5543,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[327, 218, 328, 65],
-        accepted: TokenSet(601),
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5487,7 +5576,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[318, 65, 328],
-        accepted: TokenSet(602),
+        accepted: TokenSet(605),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5520,7 +5609,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 150, 218, 329, 65, 330],
-        accepted: TokenSet(605),
+        accepted: TokenSet(608),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5560,7 +5649,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 319, 150, 329, 331, 68],
-        accepted: TokenSet(607),
+        accepted: TokenSet(610),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5599,7 +5688,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 319, 150, 329, 331, 65],
-        accepted: TokenSet(608),
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5639,7 +5728,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: true,
         slots: &[318, 218, 150, 329, 65, 331],
-        accepted: TokenSet(608),
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5679,7 +5768,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[152, 332, 333],
-        accepted: TokenSet(610),
+        accepted: TokenSet(613),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5708,7 +5797,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[152, 334, 333, 335],
-        accepted: TokenSet(612),
+        accepted: TokenSet(615),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5731,7 +5820,7 @@ pub(crate) static FORMS: [Form; 93] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(613)),
+                    Cond::Holds(1, TokenSet(616)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5749,7 +5838,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337],
-        accepted: TokenSet(614),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5774,7 +5863,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337],
-        accepted: TokenSet(614),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5800,7 +5889,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337],
-        accepted: TokenSet(614),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5824,7 +5913,7 @@ pub(crate) static FORMS: [Form; 93] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337],
-        accepted: TokenSet(614),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[338, 339, 279, 340, 341],
-        accepted: TokenSet(619),
+        accepted: TokenSet(622),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(622)),
+                    Cond::Holds(0, TokenSet(625)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -67,7 +67,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[342, 281, 279, 343, 341],
-        accepted: TokenSet(624),
+        accepted: TokenSet(627),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -106,7 +106,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[344, 281, 279, 343, 341],
-        accepted: TokenSet(626),
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -115,8 +115,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -144,7 +144,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[342, 279, 38, 341],
-        accepted: TokenSet(627),
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -183,7 +183,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: true,
         slots: &[345, 281, 279, 38, 341],
-        accepted: TokenSet(628),
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -195,8 +195,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -224,7 +224,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[346, 342, 347, 341],
-        accepted: TokenSet(631),
+        accepted: TokenSet(634),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -301,7 +301,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[346, 342, 348, 341],
-        accepted: TokenSet(633),
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -330,21 +330,14 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(634)),
+                    Cond::Holds(0, TokenSet(637)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(153)),
-                    Cond::Holds(2, TokenSet(36)),
-                ),
-                ptxas: false,
-            },
-            Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(635)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(638)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -375,7 +368,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[349, 38],
-        accepted: TokenSet(637),
+        accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

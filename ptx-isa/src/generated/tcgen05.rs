@@ -16,10 +16,12 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 49, 50, 286, 38],
-        accepted: TokenSet(638),
+        accepted: TokenSet(641),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Fixed(4)),
@@ -64,7 +66,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 49, 50, 38],
-        accepted: TokenSet(639),
+        accepted: TokenSet(642),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -111,7 +113,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 49, 50],
-        accepted: TokenSet(640),
+        accepted: TokenSet(643),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -151,14 +153,14 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 351, 352, 353, 38],
-        accepted: TokenSet(644),
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -180,107 +182,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -306,14 +308,14 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 354, 352, 353, 38],
-        accepted: TokenSet(654),
+        accepted: TokenSet(657),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
@@ -351,27 +353,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -397,19 +399,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 352, 356, 144, 142, 68],
-        accepted: TokenSet(656),
+        accepted: TokenSet(659),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -437,27 +437,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -483,19 +483,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 357, 352, 356, 144, 142, 68],
-        accepted: TokenSet(657),
+        accepted: TokenSet(660),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -524,27 +522,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -570,19 +568,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 352, 356, 81],
-        accepted: TokenSet(658),
+        accepted: TokenSet(661),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -610,27 +606,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -656,19 +652,17 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 357, 352, 356, 81],
-        accepted: TokenSet(659),
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("redval", 1, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
+                .length(Length::Fixed(1)),
             Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
@@ -697,27 +691,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -743,7 +737,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 351, 352, 358, 38],
-        accepted: TokenSet(661),
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -754,7 +748,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -771,107 +766,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -897,7 +892,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 354, 352, 358, 38],
-        accepted: TokenSet(662),
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -909,7 +904,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
@@ -941,27 +937,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -1021,7 +1017,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 359, 360, 361, 362],
-        accepted: TokenSet(665),
+        accepted: TokenSet(668),
         ignored: TokenSet(403),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -1047,20 +1043,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(666)),
-                    Cond::Holds(2, TokenSet(667)),
+                    Cond::Holds(1, TokenSet(669)),
+                    Cond::Holds(2, TokenSet(670)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(668)),
-                    Cond::Holds(2, TokenSet(669)),
+                    Cond::Holds(1, TokenSet(671)),
+                    Cond::Holds(2, TokenSet(672)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(670))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(673))),
                 ptxas: false,
             },
             Rule {
@@ -1103,7 +1099,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 363],
-        accepted: TokenSet(672),
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1143,7 +1139,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 364, 365],
-        accepted: TokenSet(675),
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1162,10 +1158,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(676)), 4),
-                    (Cond::Holds(0, TokenSet(677)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1237,7 +1234,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 364, 366, 365],
-        accepted: TokenSet(679),
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1257,10 +1254,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(676)), 4),
-                    (Cond::Holds(0, TokenSet(677)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1270,7 +1268,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(680))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -1336,7 +1334,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 367, 209, 368, 365],
-        accepted: TokenSet(683),
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1378,7 +1376,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(684))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
                     Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -1421,7 +1419,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(684)), Cond::Holds(3, TokenSet(685))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1458,7 +1456,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 367, 209, 368, 365],
-        accepted: TokenSet(683),
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1501,7 +1499,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(684))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
                     Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -1544,7 +1542,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(684)), Cond::Holds(3, TokenSet(685))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1581,7 +1579,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 369, 365],
-        accepted: TokenSet(687),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1600,10 +1598,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(676)), 4),
-                    (Cond::Holds(0, TokenSet(677)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1665,7 +1664,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 369, 366, 365],
-        accepted: TokenSet(688),
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1685,10 +1684,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(676)), 4),
-                    (Cond::Holds(0, TokenSet(677)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1698,7 +1698,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(680))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -1754,7 +1754,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 364, 365],
-        accepted: TokenSet(690),
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1776,10 +1776,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(676)), 4),
-                    (Cond::Holds(1, TokenSet(677)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1851,7 +1852,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 364, 366, 365],
-        accepted: TokenSet(691),
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1874,10 +1875,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(676)), 4),
-                    (Cond::Holds(1, TokenSet(677)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -1887,7 +1889,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(680))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -1953,7 +1955,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 367, 209, 368, 365],
-        accepted: TokenSet(692),
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1998,7 +2000,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(684))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
                     Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -2048,7 +2050,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(684)), Cond::Holds(4, TokenSet(685))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2085,7 +2087,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 367, 209, 368, 365],
-        accepted: TokenSet(692),
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2131,7 +2133,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(684))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
                     Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -2181,7 +2183,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(684)), Cond::Holds(4, TokenSet(685))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2218,7 +2220,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 369, 365],
-        accepted: TokenSet(693),
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2240,10 +2242,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(676)), 4),
-                    (Cond::Holds(1, TokenSet(677)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2312,7 +2315,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 350, 369, 366, 365],
-        accepted: TokenSet(694),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2335,10 +2338,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(676)), 4),
-                    (Cond::Holds(1, TokenSet(677)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
@@ -2348,7 +2352,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(680))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -2411,7 +2415,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[371, 364, 372],
-        accepted: TokenSet(696),
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2478,7 +2482,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[371, 364, 372],
-        accepted: TokenSet(696),
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2546,7 +2550,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[371, 373, 372],
-        accepted: TokenSet(697),
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2620,7 +2624,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[371, 373, 372],
-        accepted: TokenSet(697),
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2695,7 +2699,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 371, 364, 372],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2765,7 +2769,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 371, 364, 372],
-        accepted: TokenSet(698),
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2836,7 +2840,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 371, 373, 372],
-        accepted: TokenSet(699),
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2913,7 +2917,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[370, 371, 373, 372],
-        accepted: TokenSet(699),
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -3047,11 +3051,13 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[350, 374, 186, 10, 44],
-        accepted: TokenSet(701),
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 112, 376, 377],
-        accepted: TokenSet(705),
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,44 +51,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -102,8 +95,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -120,28 +114,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(625)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -172,7 +166,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -193,13 +187,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 378, 63, 377],
-        accepted: TokenSet(714),
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -215,12 +209,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -228,44 +222,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -279,8 +266,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -297,28 +285,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(625)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -342,7 +330,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -367,7 +355,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 112, 376, 377],
-        accepted: TokenSet(705),
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,12 +377,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -402,44 +390,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -453,8 +434,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -464,7 +446,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -495,7 +477,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -516,13 +498,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 378, 63, 377],
-        accepted: TokenSet(714),
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -538,12 +520,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -551,44 +533,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -602,8 +577,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -613,7 +589,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -637,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -662,7 +638,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 112, 376, 377],
-        accepted: TokenSet(705),
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,12 +660,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -701,44 +677,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -752,8 +721,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -763,7 +733,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -793,12 +763,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -819,13 +797,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 378, 63, 377],
-        accepted: TokenSet(714),
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -841,12 +819,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -858,44 +836,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -909,8 +880,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -920,7 +892,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -943,12 +915,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -973,7 +953,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 112, 376, 377],
-        accepted: TokenSet(705),
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +975,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1000,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,44 +1014,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1085,8 +1058,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1096,7 +1070,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1126,12 +1100,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1152,13 +1126,13 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[375, 378, 63, 377],
-        accepted: TokenSet(714),
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1174,24 +1148,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(620)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
-                    (Cond::Holds(0, TokenSet(708)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1199,12 +1173,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(706)), 4),
-                    (Cond::Holds(0, TokenSet(707)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1213,44 +1187,37 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(620)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(621)), 2),
-                    (Cond::Holds(0, TokenSet(708)), 1),
-                    (Cond::Holds(0, TokenSet(709)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(712)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -1264,8 +1231,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1275,7 +1243,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1298,12 +1266,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(711))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1328,7 +1296,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 380, 112, 116, 68],
-        accepted: TokenSet(717),
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,20 +1316,23 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(621)), 4),
-                    (Cond::Holds(1, TokenSet(706)), 4),
-                    (Cond::Holds(1, TokenSet(707)), 4),
+                    (Cond::Holds(1, TokenSet(624)), 4),
+                    (Cond::Holds(1, TokenSet(709)), 4),
+                    (Cond::Holds(1, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
-                .length(Length::Fixed(1))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(50)), 1),
+                    (Cond::Holds(1, TokenSet(624)), 1),
+                ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1370,7 +1341,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(718)),
+                    Cond::Holds(1, TokenSet(722)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1394,14 +1365,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(719)),
+                    Cond::Holds(1, TokenSet(723)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(710)),
+                    Cond::Holds(1, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1422,7 +1393,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381, 38],
-        accepted: TokenSet(721),
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1437,21 +1408,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(722)),
+                    Cond::Holds(0, TokenSet(726)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(723)),
+                    Cond::Holds(0, TokenSet(727)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(724)),
+                    Cond::Holds(0, TokenSet(728)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1469,7 +1440,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[382, 38],
-        accepted: TokenSet(726),
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1486,7 +1457,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::Not(&Cond::Holds(0, TokenSet(727))),
+                        Cond::Not(&Cond::Holds(0, TokenSet(731))),
                         Cond::Operand(1, OperandTest::Register),
                     ]),
                 ),
@@ -1505,7 +1476,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[382, 38],
-        accepted: TokenSet(726),
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1527,7 +1498,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[383, 38],
-        accepted: TokenSet(729),
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1552,7 +1523,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[384],
-        accepted: TokenSet(731),
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

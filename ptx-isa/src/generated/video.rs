@@ -16,12 +16,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -45,12 +43,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(733),
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -75,13 +71,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -106,12 +101,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -135,12 +128,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(733),
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -165,13 +156,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -196,12 +186,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -225,12 +213,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(733),
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -255,13 +241,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -286,12 +271,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -315,12 +298,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(733),
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -345,13 +326,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -376,12 +356,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -405,12 +383,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(733),
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -435,13 +411,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -466,12 +441,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(734),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -495,12 +468,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172, 386],
-        accepted: TokenSet(735),
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -525,13 +496,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(734),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -556,12 +526,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(734),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -585,12 +553,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172, 386],
-        accepted: TokenSet(735),
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -615,13 +581,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(734),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -646,12 +611,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136, 387],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES)
@@ -696,12 +659,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 388, 136, 387],
-        accepted: TokenSet(739),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -742,12 +703,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389],
-        accepted: TokenSet(741),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -771,12 +730,10 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389, 386],
-        accepted: TokenSet(742),
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -801,13 +758,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389],
-        accepted: TokenSet(741),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -832,13 +788,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -849,6 +804,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -867,13 +823,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -884,6 +839,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -902,13 +858,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -919,6 +874,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -937,13 +893,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -954,6 +909,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -972,13 +928,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -989,6 +944,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1007,13 +963,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1024,6 +979,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1042,13 +998,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1059,6 +1014,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1077,13 +1033,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1094,6 +1049,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1112,13 +1068,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1129,6 +1084,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1147,13 +1103,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1164,6 +1119,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1182,13 +1138,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1199,6 +1154,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1217,13 +1173,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1234,6 +1189,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1252,13 +1208,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389],
-        accepted: TokenSet(741),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1269,6 +1224,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1287,13 +1243,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389, 19],
-        accepted: TokenSet(744),
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1304,6 +1259,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1322,13 +1278,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1339,6 +1294,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1357,13 +1313,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1374,6 +1329,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1392,13 +1348,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1409,6 +1364,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1427,13 +1383,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1444,6 +1399,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1462,13 +1418,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1479,6 +1434,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1497,13 +1453,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1514,6 +1469,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1532,13 +1488,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1549,6 +1504,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1567,13 +1523,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1584,6 +1539,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1602,13 +1558,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1619,6 +1574,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1637,13 +1593,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1654,6 +1609,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1672,13 +1628,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 136],
-        accepted: TokenSet(732),
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1689,6 +1644,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1707,13 +1663,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[385, 173, 174, 19],
-        accepted: TokenSet(743),
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1724,6 +1679,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1742,13 +1698,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389],
-        accepted: TokenSet(741),
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1759,6 +1714,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1777,13 +1733,12 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 389, 19],
-        accepted: TokenSet(744),
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1794,6 +1749,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[390, 94],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -57,7 +57,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[391, 38],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -102,7 +102,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 390, 94],
-        accepted: TokenSet(749),
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -131,7 +131,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 391, 38],
-        accepted: TokenSet(750),
+        accepted: TokenSet(754),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -160,7 +160,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[392, 49, 38],
-        accepted: TokenSet(752),
+        accepted: TokenSet(756),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -189,7 +189,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[392, 49, 44],
-        accepted: TokenSet(753),
+        accepted: TokenSet(757),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -218,7 +218,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[393, 49, 38],
-        accepted: TokenSet(755),
+        accepted: TokenSet(759),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -251,7 +251,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[393, 49, 44],
-        accepted: TokenSet(756),
+        accepted: TokenSet(760),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -306,7 +306,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 69, 81],
-        accepted: TokenSet(757),
+        accepted: TokenSet(761),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -333,7 +333,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 82, 38],
-        accepted: TokenSet(758),
+        accepted: TokenSet(762),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -360,7 +360,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 80, 144, 142, 68],
-        accepted: TokenSet(759),
+        accepted: TokenSet(763),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),

@@ -16,15 +16,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 193, 62, 62],
-        accepted: TokenSet(761),
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -73,15 +72,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 193, 62, 62],
-        accepted: TokenSet(761),
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -130,15 +128,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 395, 64, 64],
-        accepted: TokenSet(762),
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -187,15 +184,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 395, 64, 64],
-        accepted: TokenSet(762),
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -244,15 +240,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 395, 243, 243],
-        accepted: TokenSet(764),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -299,15 +294,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 395, 243, 243],
-        accepted: TokenSet(764),
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -355,15 +349,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 397, 193, 201, 202],
-        accepted: TokenSet(766),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -410,15 +403,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 397, 193, 201, 202],
-        accepted: TokenSet(766),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -466,15 +458,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 398, 218, 121, 399, 400],
-        accepted: TokenSet(769),
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -531,15 +522,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 398, 218, 121, 399, 400],
-        accepted: TokenSet(769),
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -597,15 +587,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 401, 121, 225, 225, 402, 91],
-        accepted: TokenSet(771),
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -650,15 +639,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 401, 121, 225, 225, 402, 91],
-        accepted: TokenSet(771),
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -704,15 +692,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 397, 193, 62, 62],
-        accepted: TokenSet(772),
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -768,15 +755,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 397, 193, 62, 62],
-        accepted: TokenSet(772),
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -832,15 +818,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 397, 395, 64, 64],
-        accepted: TokenSet(773),
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -896,15 +881,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 397, 395, 64, 64],
-        accepted: TokenSet(773),
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -960,15 +944,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 394, 395, 243, 243],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1022,15 +1005,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 394, 395, 243, 243],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1085,15 +1067,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 403, 193, 201, 202],
-        accepted: TokenSet(776),
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1147,15 +1128,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 403, 193, 201, 202],
-        accepted: TokenSet(776),
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1210,15 +1190,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 404, 218, 121, 399, 400],
-        accepted: TokenSet(778),
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1282,15 +1261,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[370, 49, 90, 404, 218, 121, 399, 400],
-        accepted: TokenSet(778),
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 406, 407, 408],
-        accepted: TokenSet(782),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -27,6 +27,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -54,47 +56,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -116,7 +118,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 409, 407, 243],
-        accepted: TokenSet(787),
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -125,6 +127,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -168,7 +172,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 410, 407, 138],
-        accepted: TokenSet(788),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -177,6 +181,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -220,7 +226,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 411, 407, 412],
-        accepted: TokenSet(790),
+        accepted: TokenSet(794),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -229,6 +235,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -272,7 +280,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 413, 407, 225],
-        accepted: TokenSet(791),
+        accepted: TokenSet(795),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -281,6 +289,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -324,7 +334,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 406, 407, 414],
-        accepted: TokenSet(782),
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -335,6 +345,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -362,47 +374,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(768))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -422,7 +434,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 409, 407, 243],
-        accepted: TokenSet(787),
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -431,6 +443,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -472,7 +486,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 410, 407, 138],
-        accepted: TokenSet(788),
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -481,6 +495,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -522,7 +538,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 411, 407, 415],
-        accepted: TokenSet(792),
+        accepted: TokenSet(796),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -531,6 +547,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -572,7 +590,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 413, 407, 225],
-        accepted: TokenSet(793),
+        accepted: TokenSet(797),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -581,6 +599,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::BRACED),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -622,7 +642,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 416, 407, 417],
-        accepted: TokenSet(796),
+        accepted: TokenSet(800),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -632,6 +652,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
             Operand::new("stride", 2, Within::Whole, Role::Use)
@@ -659,52 +681,52 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(786)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -714,7 +736,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(797)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -734,10 +756,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 405, 416, 407, 418],
-        accepted: TokenSet(796),
+        accepted: TokenSet(800),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::LONG)
+                .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(4)),
             Operand::new("r", 1, Within::Whole, Role::Use)
@@ -760,52 +784,52 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(783)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(786)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -815,7 +839,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(797)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -835,7 +859,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 406, 193, 194, 218],
-        accepted: TokenSet(798),
+        accepted: TokenSet(802),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -883,17 +907,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -915,7 +939,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 406, 121, 399, 400, 121, 218],
-        accepted: TokenSet(799),
+        accepted: TokenSet(803),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -959,17 +983,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -991,7 +1015,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 406, 68, 64, 64, 68],
-        accepted: TokenSet(800),
+        accepted: TokenSet(804),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1000,11 +1024,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1021,17 +1045,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(783))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(784))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(785))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1053,7 +1077,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 409, 68, 243, 243, 68],
-        accepted: TokenSet(801),
+        accepted: TokenSet(805),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1062,11 +1086,11 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
@@ -1095,7 +1119,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 410, 139, 138, 138, 138, 138],
-        accepted: TokenSet(802),
+        accepted: TokenSet(806),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1105,10 +1129,12 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
@@ -1135,7 +1161,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 197, 411, 121, 412, 415, 121, 218],
-        accepted: TokenSet(803),
+        accepted: TokenSet(807),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1163,8 +1189,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(804)), Cond::Holds(7, TokenSet(804))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(805)), Cond::Holds(7, TokenSet(805))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(808)), Cond::Holds(7, TokenSet(808))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(809)), Cond::Holds(7, TokenSet(809))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1191,7 +1217,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[419, 91, 49, 50, 196, 197, 413, 121, 225, 225, 121],
-        accepted: TokenSet(806),
+        accepted: TokenSet(810),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

@@ -41,7 +41,8 @@ const MARKS: &[&str] = &[
     "lax",
     "exact",
     "plain",
-    "constant",
+    "long",
+    "long-generic",
     "fraction",
 ];
 const RULE_WORDS: &[&str] = &[
