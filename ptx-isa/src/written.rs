@@ -84,7 +84,8 @@ impl<'a> Written<'a> {
         }
     }
 
-    pub(crate) fn is(&self, test: OperandTest) -> bool {
+    /// Whether it is so; what is left out is not written.
+    pub fn is(&self, test: OperandTest) -> bool {
         match test {
             OperandTest::Absent => false,
             OperandTest::Present => true,

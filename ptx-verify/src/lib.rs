@@ -35,6 +35,7 @@ mod instruction;
 mod interface;
 mod layout;
 mod memory;
+mod place;
 mod pragma;
 mod redeclaration;
 mod requires;

@@ -11,6 +11,7 @@ use ptx_isa::{
 
 use crate::Environment;
 use crate::layout::Layout;
+use crate::place;
 
 /// One instruction that is not legal.
 pub(crate) struct Explainer<'a> {
@@ -316,7 +317,7 @@ impl Explainer<'_> {
     }
 
     /// Where an operand of the form is written; a part of brackets or braces where it is one.
-    fn span_of(&self, selection: &Selection<'_>, index: usize) -> Option<Span> {
+    pub(crate) fn span_of(&self, selection: &Selection<'_>, index: usize) -> Option<Span> {
         let nth = selection.operands.written(index)?;
         let outer = self.layout.operands.get(nth).copied()?;
         let inner = selection.operands.get(index);
@@ -367,7 +368,7 @@ impl Explainer<'_> {
                 )
                 .with_help(self.syntax(form)),
             Problem::Floor(floors) => self.floor(floors),
-            Problem::Until(floors) => self.until(floors),
+            Problem::Until(floors) => self.until(selection, floors),
             Problem::Register(register) => self.register(register),
             Problem::Rule(rule) => {
                 // Who says so does not matter to whoever broke it.
@@ -377,7 +378,8 @@ impl Explainer<'_> {
                 };
                 let broken = ptx_isa::describe::rule(form, &bare);
                 let message = format!("what stands in `{op}` does not go together: {broken}");
-                self.error(Code::Combination, mnemonic, message)
+                let place = place::of_rule(self, selection, rule).unwrap_or(mnemonic);
+                self.error(Code::Combination, place, message)
                     .with_help(self.syntax(form))
             }
             _ => self
@@ -425,7 +427,7 @@ impl Explainer<'_> {
         self.error(Code::Unavailable, at, message).with_help(needs)
     }
 
-    fn until(&self, floors: &[Floor]) -> Diagnostic {
+    fn until(&self, selection: &Selection<'_>, floors: &[Floor]) -> Diagnostic {
         let (op, e) = (self.name(), self.environment);
         let mut since: Vec<String> = floors.iter().map(floor_text).collect();
         since.dedup();
@@ -435,16 +437,26 @@ impl Explainer<'_> {
             self.layout.mnemonic,
             format!("`{op}` is no more in PTX {} on {target}", e.version),
         )
-        .with_help(format!("it ends with {}", since.join(", or ")))
+        .with_help(match self.environment.deprecations(selection).next() {
+            Some(deprecation) => format!("write {}", deprecation.instead),
+            None => format!("it ends with {}", since.join(", or ")),
+        })
     }
 }
 
 fn floor_text(floor: &Floor) -> String {
     if floor.text.is_empty() {
-        format!("PTX {}", floor.version)
-    } else {
-        format!("PTX {} and {}", floor.version, floor.text)
+        return format!("PTX {}", floor.version);
     }
+    let names = floor
+        .text
+        .split(' ')
+        .map(|name| match name.strip_suffix('+') {
+            Some(family) => format!("the family of `{family}`"),
+            None => format!("`{name}`"),
+        });
+    let names: Vec<String> = names.collect();
+    format!("PTX {} and {}", floor.version, names.join(" or "))
 }
 
 fn alternatives(slot: &'static Slot) -> Vec<&'static str> {
