@@ -11,13 +11,15 @@ use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait as _};
 #[global_allocator]
 static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::new(System);
 
+type Check = fn(&ptx_ir::Module) -> usize;
+
 /// The only test of this program: another one would allocate at the same time.
 #[test]
 fn verifying_allocates_little() {
     for input in inputs::all() {
         let module = ptx_parse::parse(&input.text).module;
         let bytes = module.source().len();
-        let uses: [(&str, fn(&ptx_ir::Module) -> usize); 2] = [
+        let uses: [(&str, Check); 2] = [
             ("verify", |m| {
                 ptx_verify::verify(m, &Default::default()).len()
             }),

@@ -1,4 +1,5 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `diagnostics`, `bench`.
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
+//! `diagnostics`, `requires`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
