@@ -15,6 +15,7 @@ pub mod graph;
 pub mod liveness;
 pub mod natural;
 pub mod pressure;
+mod ranges;
 pub mod reaching;
 pub mod summary;
 pub mod variables;

@@ -24,6 +24,8 @@ mod mutations;
 mod names;
 mod page;
 #[cfg(feature = "libraries")]
+mod pressure;
+#[cfg(feature = "libraries")]
 mod ptxas;
 #[cfg(feature = "libraries")]
 mod requires;
@@ -56,6 +58,9 @@ enum Command {
     /// Compare what files need with the versions and targets on which the real assembler takes them
     #[cfg(feature = "libraries")]
     Requires(requires::Args),
+    /// Compare registers alive at once with those that the real assembler uses
+    #[cfg(feature = "libraries")]
+    Pressure(pressure::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -78,6 +83,8 @@ fn main() -> anyhow::Result<()> {
         Command::Diagnostics(args) => diagnostics::run(&args),
         #[cfg(feature = "libraries")]
         Command::Requires(args) => requires::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Pressure(args) => pressure::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

@@ -40,6 +40,8 @@ pub(crate) enum Job {
     Code,
     /// Make a relocatable cubin.
     Relocatable,
+    /// Make a cubin and tell what it needs.
+    Verbose,
 }
 
 /// What an assembler said.
@@ -219,12 +221,14 @@ impl Assembler {
         let mut command = Command::new(&self.path);
         let kind = match job {
             Job::Check | Job::CheckRelocatable => "compute",
-            Job::Code | Job::Relocatable => "sm",
+            Job::Code | Job::Relocatable | Job::Verbose => "sm",
         };
         command.arg(format!("-arch={kind}_{}", self.arch(text)));
-        if matches!(job, Job::CheckRelocatable | Job::Relocatable) {
-            command.arg("-c");
-        }
+        command.args(match job {
+            Job::CheckRelocatable | Job::Relocatable => Some("-c"),
+            Job::Verbose => Some("-v"),
+            Job::Check | Job::Code => None,
+        });
         command
             .args(["module.ptx", "-o", "module.cubin"])
             .current_dir(folder.path());
