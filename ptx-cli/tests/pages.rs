@@ -16,7 +16,7 @@ mod pages {
     use crate::page::Page;
 
     fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnostics")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("pages")
     }
 
     fn each(mut visit: impl FnMut(&Page<'_>)) {

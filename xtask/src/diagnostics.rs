@@ -1,4 +1,4 @@
-//! `cargo xtask diagnostics`: the examples of `docs/diagnostics`, judged by the real assembler.
+//! `cargo xtask diagnostics`: the examples of `ptx-cli/pages`, judged by the real assembler.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     println!("{}", assemblers.describe());
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnostics");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-cli/pages");
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder)? {
         texts.push(fs::read_to_string(entry?.path())?);
