@@ -16,5 +16,6 @@ pub mod liveness;
 pub mod natural;
 pub mod pressure;
 pub mod reaching;
+pub mod ssa;
 pub mod summary;
 pub mod variables;
