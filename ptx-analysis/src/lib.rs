@@ -8,6 +8,7 @@ extern crate std;
 
 pub mod calls;
 pub mod cfg;
+pub mod constants;
 pub mod dataflow;
 pub mod fold;
 pub mod function;

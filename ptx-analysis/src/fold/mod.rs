@@ -8,8 +8,11 @@ mod compare;
 mod convert;
 mod float;
 mod integer;
+mod partial;
 mod soft;
 mod words;
+
+pub use partial::fold_partial;
 
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 use words::Words;
@@ -71,6 +74,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let float = words.types().any(|ty| element(ty).is_float());
     // The one place that says which evaluator an instruction has.
     match opcode {
+        Opcode::Mov => convert::mov(&words, operands),
         Opcode::Cvt => convert::cvt(&words, operands),
         Opcode::Set | Opcode::Setp => compare::compare(opcode, &words, operands),
         Opcode::Selp | Opcode::Slct => compare::select(opcode, &words, operands),

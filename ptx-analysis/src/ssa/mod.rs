@@ -16,15 +16,15 @@
 //! ```
 //! use ptx_analysis::{cfg::Cfg, graph::Dominators, ssa::{Ssa, Value}, variables::Variables};
 //! use ptx_ir::{StmtId, facts::ModuleFacts};
-//! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred p; .reg .b32 a;\n\
-//!     mov.b32 a, 1; @p mov.b32 a, 2; st.global.b32 [0], a;\n}";
+//! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred p; .reg .b32 a; .reg .b64 d;\n\
+//!     mov.b32 a, 1; @p mov.b32 a, 2; st.global.b32 [d], a;\n}";
 //! let module = ptx_parse::parse(text).module;
 //! let facts = ModuleFacts::new(&module);
 //! let facts = facts.function(module.function("k").unwrap()).unwrap();
 //! let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
 //! let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables);
-//! let store = StmtId::from_index(4);
-//! let read = ssa.uses(store)[0].value;
+//! let store = StmtId::from_index(5);
+//! let read = ssa.uses(store)[1].value;
 //! assert!(matches!(ssa.value(read), Value::Def { old: Some(_), .. }));
 //! # use ptx_ir::EntityId as _;
 //! ```
