@@ -19,4 +19,5 @@ pub mod pressure;
 pub mod reaching;
 pub mod ssa;
 pub mod summary;
+pub mod values;
 pub mod variables;

@@ -3,6 +3,7 @@
 //! [`fold`] refuses (`None`) whatever the manual leaves open: division by zero, the bits of a NaN that an instruction
 //! makes, approximations. Opcodes are named in this folder and nowhere else: what an instruction computes is code.
 
+mod algebra;
 mod bits;
 mod compare;
 mod convert;
@@ -12,6 +13,7 @@ mod partial;
 mod soft;
 mod words;
 
+pub use algebra::{commutes, is_copy};
 pub use partial::fold_partial;
 
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
