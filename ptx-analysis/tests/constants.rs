@@ -1,7 +1,6 @@
 //! What is claimed to be constant against a machine that runs the function, and what must be found.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[allow(dead_code)]
 mod brute;
 mod machine;
 

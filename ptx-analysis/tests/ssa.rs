@@ -1,7 +1,6 @@
 //! The view of values against the definitions, on random functions and on those of the corpus up to a size.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[allow(dead_code)]
 mod brute;
 mod common;
 

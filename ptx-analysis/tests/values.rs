@@ -1,7 +1,6 @@
 //! Values said to be equal against a machine that runs the function, and equalities that must be found.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code)]
 mod brute;
 mod machine;
 
