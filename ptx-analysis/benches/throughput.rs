@@ -129,7 +129,7 @@ enum Part {
     Constants,
 }
 
-#[divan::bench(args = [Part::Ssa, Part::Numbers, Part::Constants], consts = [50_000, 100_000])]
+#[divan::bench(args = [Part::Ssa, Part::Numbers, Part::Constants], consts = [50_000, 100_000], sample_count = 20)]
 fn values<const BLOCKS: usize>(bencher: Bencher<'_, '_>, part: Part) {
     let module = ptx_parse::parse(long(BLOCKS).as_bytes()).module;
     let facts = ModuleFacts::new(&module);
