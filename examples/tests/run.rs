@@ -52,3 +52,36 @@ fn pressure() {
         "{text}"
     );
 }
+
+#[test]
+fn uncoalesced() {
+    // An array of structures of 32 bytes, read member by member: eight loads.
+    let text = run(env!("CARGO_BIN_EXE_uncoalesced"), FILE);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 8, "{text}");
+    assert_eq!(
+        lines[0],
+        "_Z4stepP4Bodyif:74: 4 bytes each, 32 bytes from thread to thread"
+    );
+    // Neighbours read neighbours.
+    let text = run(
+        env!("CARGO_BIN_EXE_uncoalesced"),
+        "compiled/nvcc/vecadd.O3.sm_75.ptx",
+    );
+    assert_eq!(text, "");
+}
+
+#[test]
+fn copies() {
+    let text = run(
+        env!("CARGO_BIN_EXE_copies"),
+        "compiled/nvcc/matrix.O3.sm_80.ptx",
+    );
+    assert!(!text.is_empty());
+    let pipelined = |l: &str| l.ends_with(": up to 2 groups, waits for all but 1");
+    assert!(text.lines().any(pipelined), "{text}");
+    let source = include_str!("../src/bin/copies.rs");
+    let code = |l: &&str| !l.trim().is_empty() && !l.trim().starts_with("//");
+    let code = source.lines().filter(code).count();
+    assert!(code <= 60, "an analysis in 60 lines has {code}");
+}

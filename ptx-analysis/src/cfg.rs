@@ -23,6 +23,7 @@ use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
 use ptx_isa::Directive;
 
 use crate::graph::{Graph, Table};
+use crate::ranges::{self, Names};
 
 /// A block of a [`Cfg`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -254,6 +255,7 @@ struct Builder<'a> {
     unknown: Option<BlockId>,
     /// The table of each hub; `None` for all labels.
     hubs: Vec<Option<LabelId>>,
+    names: Names<'a>,
 }
 
 #[derive(Copy, Clone, Default)]
@@ -277,6 +279,7 @@ impl<'a> Builder<'a> {
             hubs_for: (false, false),
             unknown: None,
             hubs: Vec::new(),
+            names: Names::default(),
         }
     }
 
@@ -333,7 +336,7 @@ impl<'a> Builder<'a> {
         let budget = 8 * body.statements.len() + 1024;
         let edges = self.tables.iter().map(|(&label, uses)| {
             let list = self.facts.table(label).unwrap_or_default();
-            uses.count.saturating_mul(list.len())
+            uses.count.saturating_mul(ranges::size(body, list))
         });
         let edges = edges.fold(0usize, usize::saturating_add);
         let unknown = self.unknowns.saturating_mul(body.labels.len());
@@ -369,7 +372,7 @@ impl<'a> Builder<'a> {
         match facts.targets() {
             Targets::List(list) => {
                 self.tables.entry(list.label).or_default().count += 1;
-                let understood = |o: &Operand| matches!(o, Operand::Label(_));
+                let understood = |o: &Operand| matches!(o, Operand::Label(_) | Operand::Range(_));
                 self.unknowns += usize::from(!list.operands.iter().all(understood));
             }
             Targets::Unknown => self.unknowns += 1,
@@ -399,10 +402,7 @@ impl<'a> Builder<'a> {
             let hub = BlockId::from_index(self.real + nth);
             nth += 1;
             match table {
-                Some(label) => {
-                    let list = self.facts.table(label).unwrap_or_default();
-                    self.table_from(hub, list, None);
-                }
+                Some(label) => self.table_from(hub, label, None),
                 None => self.all_from(hub, None),
             }
         }
@@ -434,7 +434,7 @@ impl<'a> Builder<'a> {
                         self.tables.entry(list.label).or_default().hub = Some(hub);
                         self.edge(from, hub, EdgeKind::Table(0), taken);
                     } else {
-                        self.table_from(from, list.operands, taken);
+                        self.table_from(from, list.label, taken);
                     }
                 }
                 _ => self.unknown_from(from, taken),
@@ -504,13 +504,11 @@ impl<'a> Builder<'a> {
     }
 
     /// To the labels of a table, and anywhere if one of them is not understood.
-    fn table_from(&mut self, from: BlockId, list: &[Operand], when: Option<bool>) {
+    fn table_from(&mut self, from: BlockId, table: LabelId, when: Option<bool>) {
         let mut understood = true;
-        for (number, operand) in (0u32..).zip(list) {
-            let to = match operand {
-                Operand::Label(label) => self.labels.get(label.index()).copied().flatten(),
-                _ => None,
-            };
+        let targets = self.names.targets(self.facts, table);
+        for (number, label) in (0u32..).zip(targets) {
+            let to = label.and_then(|l| self.labels.get(l.index()).copied().flatten());
             match to {
                 Some(to) => self.edge(from, to, EdgeKind::Table(number), when),
                 None => understood = false,

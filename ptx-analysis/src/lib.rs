@@ -16,6 +16,7 @@ pub mod graph;
 pub mod liveness;
 pub mod natural;
 pub mod pressure;
+mod ranges;
 pub mod reaching;
 pub mod ssa;
 pub mod summary;

@@ -226,5 +226,10 @@ fn what_must_be_found() {
         "mov.f32 %f0, 0f3F800000; add.rn.f32 %f1, %f0, %f0; mov.b32 %r1, %f1;",
         0x4000_0000,
     );
+    // What an edge would bring that is never taken.
+    known(
+        "mov.u32 %r1, 5; mov.pred %p0, 0; @%p0 bra M; mov.u32 %r1, 6;\nM:",
+        6,
+    );
     varies("mov.u32 %r1, %tid.x;");
 }

@@ -191,11 +191,27 @@ fn asynchronous() {
     check("cp.async.wait_group 1;", " ->  | CpAsync Wait | stays");
     check(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], %r2, [bar];",
-        "%r1 %d1 %r2 ->  | Write .shared::cluster ? | Read .global ? | Atomic .shared::cluster 8 | Mbarrier Start | stays",
+        "%r1 %d1 %r2 ->  | Write .shared::cluster ?.weak | Read .global ?.weak | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
     );
     check(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3}], [bar];",
-        "%r1 %d1 %r2 %r3 ->  | Write .shared::cluster ? | Read generic 128 | Atomic .shared::cluster 8 | Read .global ? | Mbarrier Start | stays",
+        "%r1 %d1 %r2 %r3 ->  | Write .shared::cluster ?.weak | Read generic 128 | Atomic .shared::cluster 8.release.cluster | Read .global ?.weak | Mbarrier Start | stays",
+    );
+    check(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
+        "%d1 %r1 ->  | Atomic .global 16.relaxed.gpu | Read .shared::cta 16.weak | Bulk Start | stays",
+    );
+    check(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+        "%r1 %r2 %r3 ->  | Write .shared::cluster 4.weak | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
+    );
+    check(
+        "st.async.release.gpu.global.u32 [%d1], %r2;",
+        "%d1 %r2 ->  | Write .global 4.release.gpu | stays",
+    );
+    check(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
+        "%r1 %r2 %r3 ->  | Atomic .shared::cluster 4.relaxed.cluster | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
     );
     check(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%d1];",

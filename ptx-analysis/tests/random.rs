@@ -429,3 +429,22 @@ fn definitions_reach_what_may_see_them() {
         }
     });
 }
+
+#[test]
+fn a_table_may_name_labels_by_number() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %r;\n\
+        t: .branchtargets c<3>, end;\nbrx.idx %r, t;\nc0:\nc1: trap;\n{ c2: trap; }\nc2: trap;\nend: ret;\n\
+        u: .branchtargets d<2>;\nbrx.idx %r, u;\nd0: ret;\n}\n";
+    let parsed = ptx_parse::parse(text.as_bytes());
+    let facts = ModuleFacts::new(&parsed.module);
+    let kernel = parsed.module.function("k").expect("the kernel");
+    let cfg = Cfg::new(facts.function(kernel).expect("a body"));
+    let to = |block: u32| -> Vec<u32> {
+        let edges = cfg.out(BlockId::new(block)).iter();
+        edges.map(|e| e.to.as_u32()).collect()
+    };
+    // c0, c1, the c2 that the table sees, end.
+    assert_eq!(to(0), [1, 2, 4, 5]);
+    // d1 is nowhere: anything may follow.
+    assert!(to(6).len() > 2, "{:?}", to(6));
+}

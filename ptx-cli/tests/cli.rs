@@ -488,6 +488,10 @@ fn reading_is_timed() {
     assert!(lines[2].starts_with("total: "));
 }
 
+/// A loop in a loop, with a barrier.
+const LOOPS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred %p<3>;\n\
+    a: b: setp.eq.s32 %p1, 1, 2;\nbar.sync 0;\n@%p1 bra b;\n@%p2 bra a;\nret;\n}\n";
+
 #[test]
 fn statistics_count() {
     let folder = Folder::new("stats");
@@ -511,12 +515,26 @@ fn statistics_count() {
         "mnemonics": {
             "add.s32": 1, "ld.global.u32": 1, "ld.param.u64": 1, "ret": 1, "st.global.u32": 1,
         },
+        "per_function": [{
+            "name": "k", "kind": "entry", "instructions": 5,
+            "families": {"control": 1, "integer": 1, "movement": 3},
+            "blocks": 2, "loops": 0, "loop_depth": 0, "barriers": 0,
+            "pressure": {
+                "max_b32_units": 3,
+                "by_class": {"pred": 0, "b8": 0, "b16": 0, "b32": 1, "b64": 1, "b128": 0},
+            },
+            "memory": [
+                {"space": "global", "access": "read", "bytes": 4, "count": 1},
+                {"space": "global", "access": "write", "bytes": 4, "count": 1},
+                {"space": "param", "access": "read", "bytes": 8, "count": 1},
+            ],
+        }],
     });
     assert_eq!(found[0], one);
     assert_eq!(found[1], one);
     let total = &found[2];
     assert_eq!(total["kind"], "total");
-    assert_eq!(total.get("file"), None);
+    assert_eq!((total.get("file"), total.get("per_function")), (None, None));
     assert_eq!(total["instructions"], 10);
     assert_eq!(total["memory"]["shared"], 256);
     assert_eq!(total["registers"][".b32"]["used"], 4);
@@ -525,7 +543,25 @@ fn statistics_count() {
     let run = ptx(&["stats", &file]);
     assert!(run.out.starts_with(&format!("{file}:\n")), "{}", run.out);
     assert!(run.out.contains("    .b32  2 used of 4\n"), "{}", run.out);
+    assert!(
+        run.out
+            .contains("  kernel k:\n    instructions                5\n"),
+        "{}",
+        run.out
+    );
+    assert!(
+        run.out.contains("      read param, 8 bytes    1\n"),
+        "{}",
+        run.out
+    );
     assert!(!run.out.contains("ld.param"), "{}", run.out);
+    let run = ptx(&["stats", "--json", &folder.file("b.ptx", LOOPS)]);
+    let found = &objects(&run.out)[0]["per_function"][0];
+    let wanted = (2.into(), 2.into(), 1.into());
+    assert_eq!(
+        (&found["loops"], &found["loop_depth"], &found["barriers"]),
+        (&wanted.0, &wanted.1, &wanted.2)
+    );
 }
 
 #[test]
@@ -640,11 +676,14 @@ fn graphs_are_drawn() {
             "json",
             "{\"from\":1,\"to\":1,\"kind\":\"jump\",\"guard\":\"!%p\"}",
         ),
-        ("svg", "<svg"),
+        ("svg", ">!%p</text>"),
+        ("svg", ">@!%p bra L;</text>"),
     ] {
         let run = ptx(&["cfg", "--format", format, "--function", "k", &file]);
         assert_eq!((run.status, run.err.as_str()), (0, ""));
         assert!(run.out.contains(wanted), "{}", run.out);
+        let again = ptx(&["cfg", "--format", format, "--function", "k", &file]);
+        assert_eq!(run.out, again.out, "same input, same bytes");
     }
     assert_eq!(ptx(&["cfg", "--function", "nobody", &file]).status, 2);
     assert_eq!(ptx(&["cfg", "--format", "svg", &file]).status, 2);

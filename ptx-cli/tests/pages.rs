@@ -36,6 +36,9 @@ mod pages {
         if code.starts_with("PTX07") {
             command.args(["--warn", "unused"]);
         }
+        if code.starts_with("PTX08") {
+            command.args(["--warn", "link"]);
+        }
         let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let lines = output.lines().filter_map(|l| {
             let (_, place) = l.split_once(".ptx:")?;

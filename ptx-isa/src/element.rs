@@ -1,6 +1,7 @@
 //! What is asked of one operand, or of every element of it: signs, kinds, types, constants, state spaces.
 
 use crate::fit::Expected;
+use crate::judge::alike;
 use crate::{
     Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Selector, Shape, StateSpace,
     TableKind, TypeExpr, TypeKind, Written,
@@ -63,12 +64,19 @@ impl Element<'_> {
                 let each = bits / (elements.len().max(1) as u16);
                 let sinks = elements.iter().filter(|e| e.shape == Shape::Sink).count();
                 let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
+                let registers = elements
+                    .iter()
+                    .any(|e| matches!(e.shape, Shape::Register(_)));
                 whole
                     && sinks < elements.len()
+                    && alike(elements).is_ok()
                     && elements.iter().all(|e| match e.shape {
                         Shape::Register(ty) => Expected::Width(each).takes_register(ty, false),
                         Shape::Sink => self.has(Marks::SINK),
                         Shape::Integer(_) => self.operand.role == Role::Use,
+                        Shape::Float(_) | Shape::Single(_) => {
+                            registers && self.operand.role == Role::Use
+                        }
                         _ => false,
                     })
             }
@@ -94,7 +102,7 @@ impl Element<'_> {
         let integer = matches!(constant.shape, Shape::Integer(_));
         if self
             .expected
-            .takes_alone(integer, constant.shape == Shape::Single)
+            .takes_alone(integer, matches!(constant.shape, Shape::Single(_)))
         {
             Ok(())
         } else {
@@ -123,7 +131,7 @@ impl Element<'_> {
         match self.operand.role {
             Role::Def | Role::Use | Role::Both => self.value(written),
             Role::Imm => match written.shape {
-                Shape::Integer(_) | Shape::Float | Shape::Single => self.constant(written),
+                Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => self.constant(written),
                 _ => Err(OperandProblem::NeedsConstant),
             },
             Role::Addr => self.address(written),
@@ -191,8 +199,17 @@ impl Element<'_> {
             Shape::Integer(value) => (self.expected.takes_integer(), Some(value)),
             // A count, a place, a table of truth values: no fraction.
             _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
-            shape => (self.expected.takes_float(shape == Shape::Single), None),
+            shape => (
+                self.expected.takes_float(matches!(shape, Shape::Single(_))),
+                None,
+            ),
         };
+        if let Shape::Float(value) | Shape::Single(value) = written.shape
+            && self.has(Marks::FRACTION)
+            && !(value > 0.0 && value <= 1.0)
+        {
+            return Err(OperandProblem::Constant);
+        }
         let in_range = match (self.operand.range, value) {
             (Some(range), Some(value)) => range.contains(value),
             (Some(_), None) => false,
@@ -216,19 +233,22 @@ impl Element<'_> {
             Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandProblem::Type)
             }
-            Shape::Float | Shape::Single if self.has(Marks::EXACT) && !self.is_float() => {
+            Shape::Float(_) | Shape::Single(_) if self.has(Marks::EXACT) && !self.is_float() => {
                 Err(OperandProblem::Constant)
             }
-            Shape::Integer(_) if self.has(Marks::CONSTANT) && !self.selects() => Ok(()),
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
                 Ok(())
             }
             Shape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
             Shape::Register(_) => Err(OperandProblem::Type),
-            Shape::Integer(_) | Shape::Float | Shape::Single if reads => self.constant(written),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads => {
+                self.constant(written)
+            }
             // The address of a function is a value to the assembler, but no count, length or place.
             Shape::Function | Shape::Kernel if self.takes_function() => Ok(()),
-            Shape::Integer(_) | Shape::Float | Shape::Single => Err(OperandProblem::NeedsRegister),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => {
+                Err(OperandProblem::NeedsRegister)
+            }
             Shape::Bracket(_) | Shape::Vector(_) | Shape::List(_) | Shape::Pair(_) => {
                 Err(OperandProblem::Shape)
             }
@@ -265,21 +285,26 @@ impl Element<'_> {
     fn address(&self, written: &Written<'_>) -> Result<(), OperandProblem> {
         let opaque = self.opaque();
         let tmem = self.has(Marks::TMEM);
+        // A generic address that is moved to a register of its own first.
+        let named = matches!(self.spaces, SpaceRule::Words(words, _) if !words.is_empty());
+        let copied = self.has(Marks::LONG_GENERIC) && !named;
         match written.shape {
-            // Anything that has a name and is not of another width.
-            Shape::Variable(..) if tmem && self.has(Marks::LAX) => Ok(()),
-            Shape::Register(ty) if tmem && self.has(Marks::LAX) && matches!(ty.bits(), 1 | 32) => {
-                Ok(())
+            Shape::Register(ty) if tmem && self.has(Marks::LAX) => {
+                if ty.bits() == 32 && ty.kind() != TypeKind::Float {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Type)
+                }
             }
             Shape::Register(ty) if tmem && ty != ScalarType::B32 => Err(OperandProblem::Type),
-            Shape::Special(register) if tmem && register.scalar_type().bits() > 32 => {
-                Err(OperandProblem::Type)
-            }
+            Shape::Special(_) if tmem => Err(OperandProblem::NeedsRegister),
             Shape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {
                     &[32]
                 } else if opaque.is_some() {
                     &[64]
+                } else if self.has(Marks::LONG) || copied {
+                    &[32, 64]
                 } else {
                     &[8, 16, 32, 64]
                 };
@@ -305,7 +330,9 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandProblem::Kind),
-                    None if is_opaque && self.has(Marks::PLAIN) => Err(OperandProblem::Kind),
+                    None if is_opaque && (copied || self.has(Marks::PLAIN)) => {
+                        Err(OperandProblem::Kind)
+                    }
                     None if is_opaque => Ok(()),
                     None if !self.spaces.takes(space) => Err(OperandProblem::Space),
                     _ => Ok(()),

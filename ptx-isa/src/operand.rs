@@ -204,10 +204,15 @@ marks! {
     LAX = 25;
     /// The elements of the vector are of the type itself, not only as wide.
     EXACT = 26;
-    /// The address is not that of a handle.
+    /// The address is not that of a handle; the elements of the vector are no predicates, special registers or parts
+    /// of registers.
     PLAIN = 27;
-    /// It is written, and yet the assembler takes an integer constant.
-    CONSTANT = 28;
+    /// A register with the address has 32 or 64 bits.
+    LONG = 28;
+    /// As that, and no handle, where no word names the state space.
+    LONG_GENERIC = 29;
+    /// A constant is above 0, and at most 1.
+    FRACTION = 30;
 }
 
 impl Marks {

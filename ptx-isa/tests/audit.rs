@@ -1,5 +1,5 @@
 //! One row a form: what it reads and writes, which memory it reaches, what else it does. The rows were compared with the
-//! manual; a change of the tables shows here. `UPDATE=1 cargo test -p ptx-isa --test audit` writes the file anew.
+//! manual; a change of the tables shows here. `PTX_BLESS=1 cargo test -p ptx-isa --test audit` writes the file anew.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn every_form_is_audited() {
             row(form, &mut found);
         }
     }
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var_os("PTX_BLESS").is_some() {
         std::fs::write(FILE, &found).expect("the audit can be written");
     }
     let audited = std::fs::read_to_string(FILE).expect("the audit is there");

@@ -1,6 +1,8 @@
 //! The definitions, spelled out: slow and obviously right.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod check;
+
 use ptx_analysis::graph::{Digraph, Graph};
 
 /// A small generator of random numbers (splitmix64).

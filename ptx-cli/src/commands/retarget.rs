@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, LineIndex, Module, Severity, Span};
+use ptx_ir::{Item, LineIndex, Module, Severity};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_verify::Options;
 
@@ -68,7 +67,8 @@ fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
     let header = header_end(module);
     found.retain(|d| d.severity == Severity::Error && d.span.start >= header);
     if found.is_empty() {
-        out.write_all(&rewritten(module, args.target, version)?)?;
+        let text = ptx_verify::retarget(module, args.target, version);
+        out.write_all(&text.context("the header names no version or no target to rewrite")?)?;
         return Ok(Status::Well);
     }
     let report = &Report {
@@ -113,50 +113,4 @@ fn header_end(module: &Module) -> u32 {
         .filter(|(_, i)| header(*i))
         .map(|(id, _)| module.span(id));
     spans.map(|s| s.end).max().unwrap_or(0)
-}
-
-fn rewritten(module: &Module, target: Target, version: PtxVersion) -> Result<Vec<u8>> {
-    let number = place(module, Directive::Version, |kind, _| {
-        matches!(kind, TokenKind::Decimal | TokenKind::Integer)
-    });
-    let name = place(module, Directive::Target, |kind, text| {
-        kind == TokenKind::Ident && Target::from_name(text).is_some()
-    });
-    let number = number.context("there is no `.version` to rewrite")?;
-    let name = name.context("there is no `.target` to rewrite")?;
-    let source = module.source();
-    let mut edits = [
-        (number, version.to_string()),
-        (name, target.text().to_owned()),
-    ];
-    edits.sort_by_key(|(span, _)| span.start);
-    let (mut text, mut done) = (Vec::with_capacity(source.len() + 8), 0);
-    for (span, new) in edits {
-        text.extend_from_slice(&source[done..span.start as usize]);
-        text.extend_from_slice(new.as_bytes());
-        done = span.end as usize;
-    }
-    text.extend_from_slice(&source[done..]);
-    Ok(text)
-}
-
-/// The first token of a directive that will do.
-fn place(
-    module: &Module,
-    directive: Directive,
-    wanted: impl Fn(TokenKind, &[u8]) -> bool,
-) -> Option<Span> {
-    let of_directive = |item: Item| match item {
-        Item::Directive(id) => module
-            .directives
-            .get(id)
-            .is_some_and(|d| d.directive == directive),
-        _ => false,
-    };
-    let (id, _) = module.items().find(|(_, i)| of_directive(*i))?;
-    let span = module.span(id);
-    let text = span.of(module.source());
-    let mut tokens = Lexer::fragment(text);
-    let token = tokens.find(|t| wanted(t.kind, t.span.of(text)))?;
-    Some(token.span.shifted(span.start))
 }

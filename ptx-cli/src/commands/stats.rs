@@ -1,6 +1,7 @@
 //! `ptx stats`: what files are made of.
 
 mod count;
+mod functions;
 mod table;
 
 use std::io::Write;
@@ -13,7 +14,7 @@ use crate::output::{Out, Status};
 use crate::render::SCHEMA;
 use count::Stats;
 
-/// Count functions, instructions, registers, memory and comments
+/// Count functions, instructions, registers, memory and comments; loops, barriers and pressure of each function
 ///
 /// Counts are given for each file and, of several files, in total. Files with errors are counted as
 /// far as they were understood.

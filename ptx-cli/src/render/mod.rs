@@ -2,6 +2,7 @@
 
 mod json;
 mod picture;
+pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

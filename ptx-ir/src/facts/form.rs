@@ -50,6 +50,11 @@ pub(super) struct AccessFacts {
     pub(super) access: Access,
     pub(super) space: Space,
     pub(super) bytes: Bytes,
+    /// Whether an mbarrier, and whether a tensor map lies there.
+    pub(super) mbarrier: bool,
+    pub(super) map: bool,
+    pub(super) order: Option<Modifier>,
+    pub(super) scope: Option<Modifier>,
 }
 
 macro_rules! flags {
@@ -80,6 +85,8 @@ impl Flag {
 pub struct FormFacts {
     /// Whether the table knows the instruction.
     pub(super) known: bool,
+    /// The section of the manual that has its form; empty where none has.
+    pub(super) section: &'static str,
     pub(super) parts: Vec<Part>,
     pub(super) accesses: Vec<AccessFacts>,
     pub(super) control: Option<Control>,
@@ -97,6 +104,7 @@ impl FormFacts {
     /// An instruction of which nothing is known.
     pub const UNKNOWN: Self = Self {
         known: false,
+        section: "",
         parts: Vec::new(),
         accesses: Vec::new(),
         control: None,
@@ -113,6 +121,7 @@ impl FormFacts {
     pub fn new(selection: &Selection<'_>) -> Self {
         let mut facts = Self {
             known: true,
+            section: selection.form.section(),
             ..Self::UNKNOWN
         };
         facts.add_parts(selection);
@@ -126,7 +135,31 @@ impl FormFacts {
         if facts.order.is_none() && plain {
             facts.order = Some(Modifier::Weak);
         }
+        facts.order_accesses();
         facts
+    }
+
+    /// Gives each access its order: that of the instruction, unless its accesses differ. What is copied, stored or reduced
+    /// asynchronously and told to an mbarrier completes there with `.release` at `.cluster` scope (9.7.9.12, 9.7.9.25,
+    /// 9.7.13.7); copies, and what reductions read, are weak.
+    fn order_accesses(&mut self) {
+        let starts = |c: Completion| self.steps.contains(&(c, Step::Start));
+        let (told, copies) = (starts(Completion::Mbarrier), starts(Completion::Bulk));
+        let (order, scope) = (self.order, self.scope);
+        for access in &mut self.accesses {
+            (access.order, access.scope) = if told && access.mbarrier {
+                (Some(Modifier::Release), Some(Modifier::Cluster))
+            } else if (told || copies)
+                && !access.map
+                && (order.is_none() || access.access == Access::Read)
+            {
+                (Some(Modifier::Weak), None)
+            } else if (told || copies) && access.map {
+                (None, None)
+            } else {
+                (order, scope)
+            };
+        }
     }
 
     fn add_parts(&mut self, selection: &Selection<'_>) {
@@ -189,6 +222,10 @@ impl FormFacts {
                 access: operand.access,
                 space: space(selection, operand),
                 bytes,
+                mbarrier: operand.marks.contains(Marks::MBARRIER),
+                map: operand.marks.contains(Marks::TENSORMAP),
+                order: None,
+                scope: None,
             });
         }
     }
@@ -207,6 +244,10 @@ impl FormFacts {
                 access,
                 space: space.state_space().map_or(Space::Any, Space::State),
                 bytes: Bytes::Unknown,
+                mbarrier: false,
+                map: false,
+                order: None,
+                scope: None,
             }),
             EffectKind::CarryRead => self.flags |= Flag::CARRY_READ,
             EffectKind::CarryWrite => self.flags |= Flag::CARRY_WRITE,

@@ -103,7 +103,6 @@ impl<'a> Facts<'a> {
     /// The memory it reaches. A call reaches any memory besides the parameters it mentions.
     pub fn memory(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
         let facts = *self;
-        let (order, scope) = (facts.form.order, facts.form.scope);
         let proxy = facts.form.proxy.unwrap_or(Proxy::Generic);
         let of_form = facts.form.accesses.iter().map(move |access| {
             let operand = access.part.map(|part| facts.part(part));
@@ -119,8 +118,8 @@ impl<'a> Facts<'a> {
                     }
                 },
                 access: access.access,
-                order,
-                scope,
+                order: access.order,
+                scope: access.scope,
                 proxy,
                 base,
                 offset,

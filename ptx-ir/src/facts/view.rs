@@ -48,6 +48,12 @@ impl<'a> Facts<'a> {
         self.form.known
     }
 
+    /// The section of the manual that describes it, such as `9.7.3.3` for `add.f32`; empty where the table does not know
+    /// it. The third number tells the family.
+    pub fn section(&self) -> &'static str {
+        self.form.section
+    }
+
     /// Its guard.
     pub fn guard(&self) -> Option<Guard> {
         self.inst()?.guard()

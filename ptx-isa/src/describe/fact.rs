@@ -3,7 +3,7 @@
 use core::fmt::{self, Arguments, Display, Write};
 
 use super::{alternatives, effect, operand, rule};
-use crate::{Form, RuleKind, Slot, SlotAssignment};
+use crate::{Cond, Floor, Form, RuleKind, Slot, SlotAssignment};
 
 /// What a line is about.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,10 +62,15 @@ pub fn each_fact(
         let text = operand(form, each);
         put(Topic::Operands, format_args!("`{}`: {text}", each.name))?;
     }
-    let possible = |when: &crate::Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
-    for each in form.rules() {
+    let possible = |when: &Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
+    for (index, each) in form.rules().iter().enumerate() {
         let (topic, matters) = match &each.kind {
-            RuleKind::Since(when, _) | RuleKind::Until(when, _) => (Topic::Since, possible(when)),
+            RuleKind::Since(Cond::Always, floors) => {
+                (Topic::Since, !is_implied(form, index, floors))
+            }
+            RuleKind::Since(when, _)
+            | RuleKind::Until(when, _)
+            | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
             RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
             RuleKind::Default(slot, _, when) => {
                 let filled = chosen.is_some_and(|c| c.is_filled(usize::from(*slot)));
@@ -87,6 +92,26 @@ pub fn each_fact(
         put(Topic::Differs, format_args!("{text}"))?;
     }
     Ok(())
+}
+
+/// Whether another rule without a condition asks for as much, or an earlier one for the same.
+fn is_implied(form: &Form, index: usize, floors: &[Floor]) -> bool {
+    let implies = |by: &[Floor], floors: &[Floor]| {
+        by.iter().all(|a| {
+            let weaker =
+                |b: &&Floor| b.version <= a.version && b.targets.and(a.targets) == a.targets;
+            floors.iter().any(|b| weaker(&b))
+        })
+    };
+    form.rules()
+        .iter()
+        .enumerate()
+        .any(|(i, rule)| match rule.kind {
+            RuleKind::Since(Cond::Always, by) if i != index => {
+                implies(by, floors) && (i < index || !implies(floors, by))
+            }
+            _ => false,
+        })
 }
 
 /// What the absence of a slot means, and what it holds.

@@ -90,8 +90,16 @@ const MARKS: &[(Marks, &str)] = &[
     (Marks::INDEXED, "or an element of an array"),
     (Marks::LAX, "a predicate is not refused"),
     (Marks::EXACT, "elements of the type itself"),
-    (Marks::PLAIN, "not the address of a handle"),
-    (Marks::CONSTANT, "a constant is not refused"),
+    (
+        Marks::PLAIN,
+        "no handle, predicate, special register or part of a register",
+    ),
+    (Marks::LONG, "an address of 32 or 64 bits"),
+    (
+        Marks::LONG_GENERIC,
+        "if generic an address of 32 or 64 bits and no handle",
+    ),
+    (Marks::FRACTION, "above 0, at most 1"),
 ];
 
 fn each_detail(

@@ -72,10 +72,7 @@ fn words_of_some_instructions() {
             "if .rnd is one of .rm .rp: PTX 1.4 on sm_20 and newer",
         ),
         ("bra", "jumps"),
-        (
-            "tex",
-            "not allowed: .geom is one of .cube .acube and e is given",
-        ),
+        ("tex", "not allowed: .ctype is .s32 and f is given"),
     ] {
         let found = forms(opcode)
             .iter()

@@ -392,7 +392,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Cp,
         words: &[Modifier::Async, Modifier::Mbarrier, Modifier::Arrive],
         floors: &[],
-        forms: &[&super::async_copy::FORMS[26]],
+        forms: &[&super::async_copy::FORMS[29]],
     },
     Instruction {
         name: "cp.async.wait_all",
@@ -489,6 +489,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::movement::FORMS[84],
             &super::movement::FORMS[85],
             &super::movement::FORMS[86],
+            &super::movement::FORMS[87],
+            &super::movement::FORMS[88],
+            &super::movement::FORMS[89],
         ],
     },
     Instruction {
@@ -496,7 +499,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Cvt,
         words: &[Modifier::Pack],
         floors: &[],
-        forms: &[&super::movement::FORMS[87], &super::movement::FORMS[88]],
+        forms: &[&super::movement::FORMS[90], &super::movement::FORMS[91]],
     },
     Instruction {
         name: "cvta",
@@ -644,7 +647,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Getctarank,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[91], &super::movement::FORMS[92]],
+        forms: &[&super::movement::FORMS[94], &super::movement::FORMS[95]],
     },
     Instruction {
         name: "griddepcontrol",
@@ -784,7 +787,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Mapa,
         words: &[],
         floors: &[],
-        forms: &[&super::movement::FORMS[89], &super::movement::FORMS[90]],
+        forms: &[&super::movement::FORMS[92], &super::movement::FORMS[93]],
     },
     Instruction {
         name: "match",
@@ -1651,7 +1654,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Tensormap,
         words: &[Modifier::CpFenceproxy],
         floors: &[],
-        forms: &[&super::async_copy::FORMS[27]],
+        forms: &[&super::async_copy::FORMS[30]],
     },
     Instruction {
         name: "tensormap.replace",
@@ -1662,6 +1665,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::async_copy::FORMS[23],
             &super::async_copy::FORMS[24],
             &super::async_copy::FORMS[25],
+            &super::async_copy::FORMS[26],
+            &super::async_copy::FORMS[27],
+            &super::async_copy::FORMS[28],
         ],
     },
     Instruction {

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,59 +51,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -120,35 +114,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -172,7 +166,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -192,14 +186,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -215,12 +209,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -228,59 +222,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -297,28 +285,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(700)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -342,7 +330,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -366,8 +354,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,12 +377,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -402,59 +390,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -464,14 +446,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -495,7 +477,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -515,14 +497,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -538,12 +520,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -551,59 +533,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(5, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -613,7 +589,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -637,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -661,8 +637,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -684,12 +660,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -701,59 +677,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -763,14 +733,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -793,12 +763,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -818,14 +796,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -841,12 +819,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -858,59 +836,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 4, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(6, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -920,7 +892,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -943,12 +915,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(6, OperandTest::Present),
+                    Cond::Not(&Cond::Operand(7, OperandTest::Present)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -972,8 +952,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(698),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -995,24 +975,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1020,12 +1000,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1034,59 +1014,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1096,14 +1070,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -1126,12 +1100,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1151,14 +1125,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(707),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
-                .mark(Marks::SINK),
+                .mark(Marks::PLAIN),
             Operand::new("p", 0, Within::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -1174,24 +1148,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(613)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
-                    (Cond::Holds(0, TokenSet(701)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1199,12 +1173,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(699)), 4),
-                    (Cond::Holds(0, TokenSet(700)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1213,59 +1187,53 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(613)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(614)), 2),
-                    (Cond::Holds(0, TokenSet(701)), 1),
-                    (Cond::Holds(0, TokenSet(702)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(704)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
-                    Cond::Operand(7, OperandTest::Present),
-                ])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(705)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
+                    Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
             },
@@ -1275,7 +1243,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(704)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1298,12 +1266,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(704))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1327,8 +1295,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(710),
+        slots: &[379, 380, 112, 116, 68],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,20 +1316,23 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(614)), 4),
-                    (Cond::Holds(1, TokenSet(699)), 4),
-                    (Cond::Holds(1, TokenSet(700)), 4),
+                    (Cond::Holds(1, TokenSet(624)), 4),
+                    (Cond::Holds(1, TokenSet(709)), 4),
+                    (Cond::Holds(1, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
-                .length(Length::Fixed(1))
+                .length(Length::Cases(&[
+                    (Cond::Holds(1, TokenSet(50)), 1),
+                    (Cond::Holds(1, TokenSet(624)), 1),
+                ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
@@ -1370,7 +1341,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(711)),
+                    Cond::Holds(1, TokenSet(722)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1394,14 +1365,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(712)),
+                    Cond::Holds(1, TokenSet(723)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(703)),
+                    Cond::Holds(1, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1421,8 +1392,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(714),
+        slots: &[381, 38],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1437,21 +1408,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(726)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(727)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(0, TokenSet(728)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1468,8 +1439,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(719),
+        slots: &[382, 38],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1477,10 +1448,22 @@ pub(crate) static FORMS: [Form; 14] = [
                 .mark(Marks::TEXTURE)
                 .mark(Marks::UNIFIED),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::Any(&[
+                        Cond::Not(&Cond::Holds(0, TokenSet(731))),
+                        Cond::Operand(1, OperandTest::Register),
+                    ]),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1492,8 +1475,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(719),
+        slots: &[382, 38],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1514,8 +1497,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[380, 38],
-        accepted: TokenSet(721),
+        slots: &[383, 38],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1539,8 +1522,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[381],
-        accepted: TokenSet(723),
+        slots: &[384],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -15,13 +15,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -44,13 +42,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(0))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -74,14 +70,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -105,13 +100,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -134,13 +127,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -164,14 +155,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -195,13 +185,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -224,13 +212,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -254,14 +240,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -285,13 +270,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -314,13 +297,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -344,14 +325,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -375,13 +355,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -404,13 +382,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 383],
-        accepted: TokenSet(725),
+        slots: &[385, 173, 174, 136, 386],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -434,14 +410,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -465,13 +440,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -494,13 +467,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169, 383],
-        accepted: TokenSet(727),
+        slots: &[385, 173, 92, 136, 172, 386],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -524,14 +495,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -555,13 +525,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -584,13 +552,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169, 383],
-        accepted: TokenSet(727),
+        slots: &[385, 173, 92, 136, 172, 386],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(2))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -614,14 +580,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 89, 133, 169],
-        accepted: TokenSet(726),
+        slots: &[385, 173, 92, 136, 172],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -645,13 +610,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133, 384],
-        accepted: TokenSet(729),
+        slots: &[385, 173, 174, 136, 387],
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES)
@@ -695,13 +658,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 385, 133, 384],
-        accepted: TokenSet(731),
+        slots: &[385, 173, 174, 388, 136, 387],
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
@@ -741,13 +702,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -770,13 +729,11 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 383],
-        accepted: TokenSet(734),
+        slots: &[173, 174, 389, 386],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::CONSTANT),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -800,14 +757,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::LANES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::LANES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
@@ -831,14 +787,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -849,6 +804,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -866,14 +822,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -884,6 +839,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -901,14 +857,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -919,6 +874,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -936,14 +892,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -954,6 +909,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -971,14 +927,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -989,6 +944,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1006,14 +962,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1024,6 +979,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1041,14 +997,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1059,6 +1014,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1076,14 +1032,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1094,6 +1049,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1111,14 +1067,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1129,6 +1084,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1146,14 +1102,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1164,6 +1119,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1181,14 +1137,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1199,6 +1154,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1216,14 +1172,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
@@ -1234,6 +1189,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1251,14 +1207,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1269,6 +1224,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1286,14 +1242,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 19],
-        accepted: TokenSet(736),
+        slots: &[173, 174, 389, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::HALVES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::HALVES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
@@ -1304,6 +1259,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1321,14 +1277,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1339,6 +1294,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1356,14 +1312,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1374,6 +1329,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1391,14 +1347,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1409,6 +1364,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1426,14 +1382,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1444,6 +1399,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1461,14 +1417,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1479,6 +1434,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1496,14 +1452,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1514,6 +1469,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1531,14 +1487,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1549,6 +1504,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1566,14 +1522,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1584,6 +1539,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1601,14 +1557,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1619,6 +1574,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1636,14 +1592,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1654,6 +1609,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1671,14 +1627,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 133],
-        accepted: TokenSet(724),
+        slots: &[385, 173, 174, 136],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1689,6 +1644,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1706,14 +1662,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[382, 170, 171, 19],
-        accepted: TokenSet(735),
+        slots: &[385, 173, 174, 19],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
@@ -1724,6 +1679,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1741,14 +1697,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386],
-        accepted: TokenSet(733),
+        slots: &[173, 174, 389],
+        accepted: TokenSet(745),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1759,6 +1714,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
@@ -1776,14 +1732,13 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171, 386, 19],
-        accepted: TokenSet(736),
+        slots: &[173, 174, 389, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .mark(Marks::BYTES)
-                .mark(Marks::CONSTANT),
+                .mark(Marks::BYTES),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
@@ -1794,6 +1749,7 @@ pub(crate) static FORMS: [Form; 54] = [
                 .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
+                .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {

@@ -15,16 +15,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(753),
+        slots: &[49, 90, 394, 193, 62, 62],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -72,16 +71,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 190, 59, 59],
-        accepted: TokenSet(753),
+        slots: &[49, 90, 394, 193, 62, 62],
+        accepted: TokenSet(765),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -129,16 +127,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(754),
+        slots: &[49, 90, 394, 395, 64, 64],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -186,16 +183,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 391, 392, 61, 61],
-        accepted: TokenSet(754),
+        slots: &[49, 90, 394, 395, 64, 64],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -243,16 +239,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(756),
+        slots: &[49, 90, 396, 395, 243, 243],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -298,16 +293,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 393, 392, 240, 240],
-        accepted: TokenSet(756),
+        slots: &[49, 90, 396, 395, 243, 243],
+        accepted: TokenSet(768),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -354,16 +348,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(758),
+        slots: &[49, 90, 397, 193, 201, 202],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -409,16 +402,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 394, 190, 198, 199],
-        accepted: TokenSet(758),
+        slots: &[49, 90, 397, 193, 201, 202],
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -465,16 +457,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(761),
+        slots: &[49, 90, 398, 218, 121, 399, 400],
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -494,8 +485,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -530,16 +521,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 395, 215, 118, 396, 397],
-        accepted: TokenSet(761),
+        slots: &[49, 90, 398, 218, 121, 399, 400],
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -560,8 +550,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(546)), Cond::Holds(6, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -596,16 +586,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(763),
+        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -649,16 +638,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[46, 87, 398, 118, 222, 222, 399, 88],
-        accepted: TokenSet(763),
+        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Share(2))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -703,16 +691,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(764),
+        slots: &[370, 49, 90, 397, 193, 62, 62],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -767,16 +754,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 190, 59, 59],
-        accepted: TokenSet(764),
+        slots: &[370, 49, 90, 397, 193, 62, 62],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -831,16 +817,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(765),
+        slots: &[370, 49, 90, 397, 395, 64, 64],
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -895,16 +880,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 394, 392, 61, 61],
-        accepted: TokenSet(765),
+        slots: &[370, 49, 90, 397, 395, 64, 64],
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -959,16 +943,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(766),
+        slots: &[370, 49, 90, 394, 395, 243, 243],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1021,16 +1004,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 391, 392, 240, 240],
-        accepted: TokenSet(766),
+        slots: &[370, 49, 90, 394, 395, 243, 243],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1084,16 +1066,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(768),
+        slots: &[370, 49, 90, 403, 193, 201, 202],
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1146,16 +1127,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 400, 190, 198, 199],
-        accepted: TokenSet(768),
+        slots: &[370, 49, 90, 403, 193, 201, 202],
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Hold(4))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
@@ -1209,16 +1189,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(770),
+        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a-desc", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
@@ -1245,8 +1224,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1281,16 +1260,15 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 46, 87, 401, 215, 118, 396, 397],
-        accepted: TokenSet(770),
+        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Share(3))
                 .mark(Marks::TIED)
-                .mark(Marks::EXACT)
-                .mark(Marks::SINK),
+                .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
@@ -1318,8 +1296,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(546))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1354,8 +1332,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1382,8 +1360,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1410,8 +1388,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned} N",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

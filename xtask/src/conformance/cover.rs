@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use ptx_isa::{Cell, Form, Instruction, Modifier, Slot};
+use ptx_isa::{Cell, Form, Instruction, Modifier, Rule, RuleKind, Slot};
 
 use super::case::Case;
 use super::fill::fill;
@@ -16,13 +16,18 @@ const TRIES_FOR_A_PAIR: usize = 8;
 /// How many pairs of alternatives are tried.
 const MOST_PAIRS_TRIED: usize = 160;
 
+/// How many cases are refused by one rule alone, and how often one is tried.
+const BROKEN: usize = 4;
+const TRIES_TO_BREAK: usize = 400;
+
 type Words = &'static [Modifier];
 
-/// What a row has to show: alternatives of slots, perhaps a row of a table.
+/// What a row has to show: alternatives of slots, perhaps a row of a table, perhaps that a rule is broken.
 #[derive(Clone, Default)]
 struct Goal {
     slots: Vec<(usize, Words)>,
     row: Option<(usize, usize)>,
+    broken: Option<&'static Rule>,
 }
 
 /// The cases of a form.
@@ -35,14 +40,14 @@ pub(crate) fn cover(
     let singles = alternatives.iter().enumerate().flat_map(|(slot, words)| {
         let goal = move |&w: &Words| Goal {
             slots: vec![(slot, w)],
-            row: None,
+            ..Goal::default()
         };
         words.iter().map(goal)
     });
     let rows = form.tables().iter().enumerate().flat_map(|(t, table)| {
         (0..table.rows.len()).map(move |r| Goal {
-            slots: Vec::new(),
             row: Some((t, r)),
+            ..Goal::default()
         })
     });
     // Once with nothing to show, for the forms without slots and for more operands.
@@ -65,12 +70,41 @@ pub(crate) fn cover(
         if cover.cases.len() < enough && !cover.shown.contains(&(i, a, j, b)) {
             let goal = Goal {
                 slots: vec![(i, a), (j, b)],
-                row: None,
+                ..Goal::default()
             };
             show(&goal, TRIES_FOR_A_PAIR, &mut cover);
         }
     }
     cover.cases
+}
+
+/// Cases that would be legal but for one rule of the form, some for each rule.
+pub(crate) fn breaking(
+    instruction: &'static Instruction,
+    form: &'static Form,
+    rng: &mut Rng,
+) -> Vec<Case> {
+    let alternatives: Vec<Vec<Words>> = form.slots().map(alternatives).collect();
+    let mut cases = Vec::new();
+    for rule in form.rules().iter().filter(|r| forbids(r)) {
+        let goal = Goal {
+            broken: Some(rule),
+            ..Goal::default()
+        };
+        let tries = 0..TRIES_TO_BREAK;
+        let found = tries.filter_map(|_| attempt(instruction, form, &alternatives, &goal, rng));
+        cases.extend(found.map(|(case, _)| case).take(BROKEN));
+    }
+    cases
+}
+
+/// Whether a rule says that something is wrong wherever it stands.
+pub(crate) fn forbids(rule: &Rule) -> bool {
+    use RuleKind::{AtMostOne, Deny, Limit, Require};
+    matches!(
+        rule.kind,
+        Require(..) | Deny(..) | AtMostOne(..) | Limit(..)
+    )
 }
 
 /// Two slots and what they hold.
@@ -171,6 +205,6 @@ fn attempt(
             *fixed.get_mut(column)? = true;
         }
     }
-    let case = fill(instruction, form, &choice.concat(), rng)?;
+    let case = fill(instruction, form, &choice.concat(), goal.broken, rng)?;
     Some((case, choice))
 }

@@ -4,7 +4,7 @@ use std::ptr;
 
 use fastrand::Rng;
 use ptx_isa::{
-    Form, Instruction, Marks, Modifier, Operand as Wanted, OperandProblem, Problem, Role,
+    Form, Instruction, Marks, Modifier, Operand as Wanted, OperandProblem, Problem, Role, Rule,
     ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Within,
 };
 
@@ -26,11 +26,12 @@ struct Place {
     tried: usize,
 }
 
-/// Operands with which the form takes the modifiers after the instruction's name.
+/// Operands with which the form takes the modifiers after the instruction's name, or takes them but for a rule.
 pub(crate) fn fill(
     instruction: &'static Instruction,
     form: &'static Form,
     words: &[Modifier],
+    but_for: Option<&Rule>,
     rng: &mut Rng,
 ) -> Option<Case> {
     let modifiers = [instruction.words(), words].concat();
@@ -69,9 +70,14 @@ pub(crate) fn fill(
             let mut own = request.candidates().filter(|s| ptr::eq(s.form, form));
             own.next().map(|s| s.problems)
         })?;
-        if problems.is_empty() {
+        let (done, kind) = match (but_for, problems.as_slice()) {
+            (None, found) => (found.is_empty(), "form"),
+            (Some(rule), &[Problem::Rule(found)]) => (ptr::eq(rule, found), "rule"),
+            (Some(_), _) => (false, "rule"),
+        };
+        if done {
             return Some(Case {
-                kind: "form",
+                kind,
                 opcode: instruction.opcode(),
                 modifiers,
                 operands,

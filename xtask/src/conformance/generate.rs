@@ -6,7 +6,7 @@ use fastrand::Rng;
 use ptx_isa::{Form, Instruction};
 
 use super::case::Case;
-use super::cover::cover;
+use super::cover::{breaking, cover};
 use super::near::near;
 
 /// The same cases for the same seed and table. The second: forms for which no case was found.
@@ -28,6 +28,7 @@ pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'st
                 new.extend(near(&case, &mut rng));
                 new.push(case);
             }
+            new.extend(breaking(instruction, form, &mut rng));
             // Valid ones first, so that a near miss that happens to be one of them counts as valid.
             new.sort_by_key(|c| c.kind != "form");
             cases.extend(new.into_iter().filter(|c| seen.insert(c.to_string())));

@@ -7,6 +7,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::case::Setting;
 use super::preamble::Module;
+use crate::corpus::parallel;
 use crate::ptxas::{Assemblers, Job};
 
 /// The last line of the assembler where it refuses a file.
@@ -18,6 +19,9 @@ pub(crate) enum Answer {
     Accepted,
     /// With the first message.
     Refused(String),
+    /// As that, but not said in a module with others: some errors are only said once for a module, those inside of what
+    /// an instruction is expanded to.
+    Hidden(String),
     /// The assembler could not read on after it: with the message.
     Fatal(String),
     /// The assembler broke down, or complains of something of its own: no verdict.
@@ -38,20 +42,26 @@ pub(crate) fn judge(
     place: Place,
     lines: &[&str],
     batch: usize,
+    jobs: usize,
 ) -> Result<Vec<Answer>> {
-    let mut answers = vec![Answer::Accepted; lines.len()];
-    let all: Vec<usize> = (0..lines.len()).collect();
-    for part in all.chunks(batch.max(1)) {
-        judge_some(assemblers, place, lines, part.to_vec(), &mut answers)?;
-    }
-    Ok(answers)
+    let batches: Vec<&[&str]> = lines.chunks(batch.max(1)).collect();
+    let judged = parallel::map(jobs, &batches, |lines| {
+        let mut answers = vec![Answer::Accepted; lines.len()];
+        let all = (0..lines.len()).collect();
+        judge_some(assemblers, place, lines, all, 0, &mut answers).map(|()| answers)
+    });
+    let answers: Result<Vec<Vec<Answer>>> = judged.into_iter().collect();
+    Ok(answers?.concat())
 }
 
+/// Asks again without what is refused, until nothing is.
 fn judge_some(
     assemblers: &Assemblers,
     place: Place,
     lines: &[&str],
     mut pending: Vec<usize>,
+    // How many of them have been read without an error.
+    mut seen: usize,
     answers: &mut [Answer],
 ) -> Result<()> {
     while !pending.is_empty() {
@@ -62,25 +72,39 @@ fn judge_some(
             return Ok(());
         }
         let (errors, placed) = errors(&module, &verdict.output, pending.len());
-        if !placed || errors.is_empty() {
-            if let [one] = pending[..] {
-                set(answers, one, Answer::Lost);
-                return Ok(());
-            }
-            let rest = pending.split_off(pending.len() / 2);
-            judge_some(assemblers, place, lines, pending, answers)?;
-            return judge_some(assemblers, place, lines, rest, answers);
+        let mut split = !placed || errors.is_empty();
+        if split && let [one] = pending[..] {
+            set(answers, one, Answer::Lost);
+            return Ok(());
         }
-        // What comes after a fatal error was not read. What comes before was; no name is unknown, which would be
-        // said at the end.
-        let fatal = errors.iter().find(|(_, a)| matches!(a, Answer::Fatal(_)));
-        let read = fatal.map_or(pending.len(), |(at, _)| at + 1);
-        for (at, answer) in errors {
-            if let Some(&case) = pending.get(at) {
+        if !split {
+            // What comes after a fatal error was not read. What comes before was; no name is unknown, which would be
+            // said at the end.
+            let fatal = errors.iter().find(|(_, a)| matches!(a, Answer::Fatal(_)));
+            let read = fatal.map_or(pending.len(), |(at, _)| at + 1);
+            split = errors.keys().any(|&at| at < seen);
+            let mut refused = 0;
+            for (&at, answer) in &errors {
+                let Some(&case) = pending.get(at) else {
+                    continue;
+                };
+                refused += usize::from(at < read);
+                let answer = match answer {
+                    Answer::Refused(message) if at < seen => Answer::Hidden(message.clone()),
+                    answer => answer.clone(),
+                };
                 set(answers, case, answer);
             }
+            seen = seen.max(read) - refused;
+            let mut at = 0..;
+            pending.retain(|_| at.next().is_some_and(|at| !errors.contains_key(&at)));
         }
-        pending.drain(..read);
+        if split && pending.len() > 1 {
+            let rest = pending.split_off(pending.len() / 2);
+            let (first, second) = (seen.min(pending.len()), seen.saturating_sub(pending.len()));
+            judge_some(assemblers, place, lines, pending, first, answers)?;
+            return judge_some(assemblers, place, lines, rest, second, answers);
+        }
     }
     Ok(())
 }

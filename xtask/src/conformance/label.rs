@@ -15,7 +15,7 @@ const FEW: usize = 60;
 const MANY: usize = 1500;
 
 /// Cases whose verdict the assembler cannot say are left out.
-pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdict>> {
+pub(crate) fn label(assemblers: &Assemblers, cases: &[Case], jobs: usize) -> Result<Vec<Verdict>> {
     let mut out = Vec::new();
     for setting in Setting::ALL {
         let own: Vec<Verdict> = cases
@@ -31,7 +31,7 @@ pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdi
                 message: String::new(),
             })
             .collect();
-        out.extend(label_setting(assemblers, setting, own)?);
+        out.extend(label_setting(assemblers, setting, own, jobs)?);
     }
     // Cases of an opcode together, valid ones first: easier to read, and smaller when compressed.
     out.sort_by(|a, b| {
@@ -52,6 +52,7 @@ fn label_setting(
     assemblers: &Assemblers,
     setting: Setting,
     mut cases: Vec<Verdict>,
+    jobs: usize,
 ) -> Result<Vec<Verdict>> {
     let ask = |target, version, lines: &[&str], batch| {
         let place = Place {
@@ -59,17 +60,18 @@ fn label_setting(
             target,
             setting,
         };
-        judge(assemblers, place, lines, batch)
+        judge(assemblers, place, lines, batch, jobs)
     };
     // What cannot be parsed cannot be parsed anywhere.
     let lines: Vec<&str> = cases.iter().map(|c| &*c.line).collect();
     let first = ask(FIRST, VERSION, &lines, FEW)?;
     let syntax = |message: &str| message.starts_with("Parsing error");
-    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    let (mut hidden, mut alone, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (i, answer) in first.iter().enumerate() {
         match answer {
             Answer::Fatal(message) if syntax(message) => {}
             Answer::Lost => {}
+            Answer::Hidden(_) => hidden.push(i),
             Answer::Fatal(_) => alone.push(i),
             _ => together.push(i),
         }
@@ -77,12 +79,12 @@ fn label_setting(
     let mut lost = vec![false; cases.len()];
     for (case, (answer, lost)) in cases.iter_mut().zip(first.iter().zip(&mut lost)) {
         *lost = *answer == Answer::Lost;
-        if let Answer::Fatal(message) = answer {
+        if let Answer::Fatal(message) | Answer::Hidden(message) = answer {
             case.message.clone_from(message);
         }
     }
     for target in targets() {
-        for (group, batch) in [(&together, MANY), (&alone, FEW)] {
+        for (group, batch) in [(&together, MANY), (&alone, FEW), (&hidden, 1)] {
             let lines: Vec<String> = group
                 .iter()
                 .filter_map(|&i| Some(cases.get(i)?.line.clone()))
@@ -96,7 +98,7 @@ fn label_setting(
                 match answer {
                     Answer::Accepted => case.targets.push(target),
                     Answer::Lost => *lost = true,
-                    Answer::Refused(message) | Answer::Fatal(message) => {
+                    Answer::Refused(message) | Answer::Hidden(message) | Answer::Fatal(message) => {
                         // What is wrong everywhere says more than what a target lacks.
                         let lacks = |m: &str| m.is_empty() || m.contains(".target");
                         if case.message.is_empty() || lacks(&case.message) && !lacks(&message) {

@@ -15,6 +15,7 @@ mod preamble;
 mod replay;
 mod table;
 mod verdicts;
+mod weight;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Whole modules in place of single instructions; with --list, print those that are judged otherwise
     #[arg(long)]
     modules: bool,
+    /// Name the rules of the table that decide next to none of the cases
+    #[arg(long)]
+    rules: bool,
     /// Only print the cases
     #[arg(long)]
     list: bool,
@@ -72,17 +76,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
         return Ok(());
     }
+    if args.rules {
+        weight::print(&generate::generate(SEED).0);
+        return Ok(());
+    }
     if args.judge {
-        rewrite()?;
+        rewrite(args)?;
     }
     if let Some(n) = args.sample {
-        return sample(n, args.require_ptxas);
+        return sample(n, args);
     }
     compare(args)
 }
 
 /// Writes the file of verdicts.
-fn rewrite() -> Result<()> {
+fn rewrite(args: &Args) -> Result<()> {
     let Some(assemblers) = Assemblers::find_or_say(true, "VERDICTS")? else {
         bail!("no ptxas");
     };
@@ -91,7 +99,7 @@ fn rewrite() -> Result<()> {
     for (instruction, form) in &barren {
         println!("no case for {} {}", instruction.name(), form.syntax());
     }
-    let verdicts = label::label(&assemblers, &cases)?;
+    let verdicts = label::label(&assemblers, &cases, args.jobs)?;
     let bytes = verdicts::write(&verdicts)?;
     counts(&verdicts);
     let (seconds, lost) = (start.elapsed().as_secs(), cases.len() - verdicts.len());
@@ -116,8 +124,9 @@ fn counts(verdicts: &[Verdict]) {
 }
 
 /// Asks about some cases again.
-fn sample(n: usize, required: bool) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(required, "COMPARISON OF VERDICTS")? else {
+fn sample(n: usize, args: &Args) -> Result<()> {
+    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "COMPARISON OF VERDICTS")?
+    else {
         return Ok(());
     };
     let stored = verdicts::read()?;
@@ -126,7 +135,7 @@ fn sample(n: usize, required: bool) -> Result<()> {
     cases.truncate(n);
     let mut different = 0;
     let mut known = 0;
-    for verdict in label::label(&assemblers, &cases)? {
+    for verdict in label::label(&assemblers, &cases, args.jobs)? {
         // The table may have moved on since the file was written.
         let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
             continue;

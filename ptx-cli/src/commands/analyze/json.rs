@@ -8,14 +8,14 @@ use std::io::Write as _;
 use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
-use ptx_ir::facts::{Facts, FunctionFacts, Mention, Mentions, ModuleFacts, Space};
+use ptx_ir::facts::{Facts, FunctionFacts, Mention, Mentions, ModuleFacts};
 use ptx_ir::{
     Body, EntityId, FuncId, FunctionKind, Item, LineIndex, Module, Operand, Statement, StmtId,
 };
-use ptx_isa::{Access, Modifier, RegisterClass};
+use ptx_isa::Modifier;
 
 use super::names;
-use crate::render::SCHEMA;
+use crate::render::{SCHEMA, words};
 
 /// Writes the object of a file, and a newline.
 pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) {
@@ -264,11 +264,12 @@ impl Writer<'_> {
     fn block_lines(&self, block: &Block) -> (u32, u32) {
         let range = block.first.as_u32()..block.end.as_u32();
         let counts = |stmt: &u32| {
-            let statement = self.body.statements.get(StmtId::new(*stmt));
-            matches!(
-                statement,
-                Some(Statement::Inst(_) | Statement::Label(_) | Statement::Opaque(_))
-            )
+            match self.body.statements.get(StmtId::new(*stmt)) {
+                Some(Statement::Inst(_) | Statement::Opaque(_)) => true,
+                // The label of a table is no place in the code.
+                Some(Statement::Label(label)) => self.analysis.cfg.of_label(*label).is_some(),
+                _ => false,
+            }
         };
         let mut all = range.clone().filter(counts);
         let first = all.next();
@@ -297,10 +298,7 @@ impl Writer<'_> {
             if nth > 0 {
                 self.out.push(b',');
             }
-            let name = match class {
-                RegisterClass::Predicate => "pred".to_owned(),
-                class => format!("b{}", class.bits()),
-            };
+            let name = words::class(*class);
             let _ = write!(self.out, "\"{name}\":{most}");
         }
         self.text("}}");
@@ -416,14 +414,7 @@ impl Writer<'_> {
         for access in facts.memory() {
             comma(self.out, &mut first);
             self.text("{\"space\":\"");
-            self.text(match access.space {
-                Space::State(space) => space.text().trim_start_matches('.'),
-                Space::Generic => "generic",
-                Space::Tensor => "tensor",
-                Space::Texture => "texture",
-                Space::Surface => "surface",
-                _ => "any",
-            });
+            self.text(words::space(access.space));
             self.text("\",\"bytes\":");
             match access.bytes {
                 Some(bytes) => {
@@ -432,12 +423,7 @@ impl Writer<'_> {
                 None => self.text("null"),
             }
             self.text(",\"access\":\"");
-            self.text(match access.access {
-                Access::Read => "read",
-                Access::Write => "write",
-                Access::Atomic => "atomic",
-                _ => "update",
-            });
+            self.text(words::access(access.access));
             self.text("\",\"order\":");
             self.word(access.order);
             self.text(",\"scope\":");

@@ -2,6 +2,7 @@
 
 mod draw;
 mod picture;
+mod svg;
 
 use std::io::Write;
 
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 Format::Svg if found > 1 => {
                     bail!("an SVG shows one function: name it with --function")
                 }
-                Format::Svg => draw::svg(&picture, out)?,
+                Format::Svg => svg::svg(&picture, out)?,
             }
         }
         Ok(Status::Well)

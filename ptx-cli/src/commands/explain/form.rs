@@ -55,7 +55,8 @@ fn topics(
         ));
     }
     let kept = describe::each_fact(form, chosen, &mut |topic, line| {
-        all.push((topic, line.to_string()));
+        // Documents want the backquotes.
+        all.push((topic, line.to_string().replace('`', "")));
         Ok(())
     });
     debug_assert!(kept.is_ok(), "a list takes everything");

@@ -3,6 +3,8 @@
 use ptx_ir::facts::{Facts, Flow, MemoryAccess, Space};
 use ptx_isa::{Access, Modifier};
 
+use crate::render::words;
+
 /// A condition.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Condition {
@@ -169,20 +171,11 @@ impl Word {
         match self {
             Self::Order => text(access.order),
             Self::Scope => text(access.scope),
-            Self::Access => Some(match access.access {
-                Access::Read => "read",
-                Access::Write => "write",
-                Access::Atomic => "atomic",
-                _ => "update",
-            }),
+            Self::Access => Some(words::access(access.access)),
             _ => Some(match access.space {
                 // A window of a space is that space here.
-                Space::State(space) => space.base().text().trim_start_matches('.'),
-                Space::Generic => "generic",
-                Space::Tensor => "tensor",
-                Space::Texture => "texture",
-                Space::Surface => "surface",
-                _ => "any",
+                Space::State(space) => words::space(Space::State(space.base())),
+                other => words::space(other),
             }),
         }
     }

@@ -11,6 +11,7 @@ use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use super::super::parse::statements;
+use super::functions::{self, OfFunction};
 use crate::render::{clean, tally};
 
 /// The counts of one file or of several.
@@ -31,6 +32,9 @@ pub(super) struct Stats {
     pub(super) opcodes: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mnemonics: Option<BTreeMap<String, u64>>,
+    /// Of one file; `None` in a total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) per_function: Option<Vec<OfFunction>>,
 }
 
 #[derive(Serialize, Default)]
@@ -88,6 +92,7 @@ impl Stats {
             errors: errors as u64,
             warnings: warnings as u64,
             statements: statements(module) as u64,
+            per_function: Some(functions::of(module)),
             ..Self::new(mnemonics)
         };
         stats.text(source);

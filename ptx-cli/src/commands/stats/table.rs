@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::count::Stats;
+use super::functions::{Accesses, OfFunction};
 
 /// The widest name that is aligned; a longer one pushes its number to the right.
 const WIDEST: usize = 40;
@@ -24,6 +25,7 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
         comments,
         errors,
         warnings,
+        per_function,
     } = stats;
     let facts = [
         ("files", *files),
@@ -63,6 +65,50 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
         let mut sorted: Vec<_> = counts.iter().map(|(k, &v)| (k.as_str(), v)).collect();
         sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         rows(out, "    ", sorted.into_iter())?;
+    }
+    per_function
+        .iter()
+        .flatten()
+        .try_for_each(|f| function(out, f))
+}
+
+fn function(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {
+    let kind = if of.kind == "entry" {
+        "kernel"
+    } else {
+        "function"
+    };
+    writeln!(out, "  {kind} {}:", of.name)?;
+    let facts = [
+        ("instructions", of.instructions),
+        ("blocks", of.blocks),
+        ("loops", of.loops),
+        ("depth of loops", of.loop_depth.into()),
+        ("barriers", of.barriers),
+        (
+            "registers of 32 bits alive",
+            of.pressure.max_b32_units.into(),
+        ),
+    ];
+    rows(out, "    ", facts.into_iter())?;
+    let mut families: Vec<_> = of.families.iter().map(|(&k, &v)| (k, v)).collect();
+    families.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    if !families.is_empty() {
+        writeln!(out, "    families:")?;
+        rows(out, "      ", families.into_iter())?;
+    }
+    if !of.memory.is_empty() {
+        writeln!(out, "    memory:")?;
+        let line = |a: &Accesses| match a.bytes {
+            Some(bytes) => (format!("{} {}, {bytes} bytes", a.access, a.space), a.count),
+            None => (format!("{} {}", a.access, a.space), a.count),
+        };
+        let lines: Vec<_> = of.memory.iter().map(line).collect();
+        rows(
+            out,
+            "      ",
+            lines.iter().map(|(what, count)| (what.as_str(), *count)),
+        )?;
     }
     Ok(())
 }

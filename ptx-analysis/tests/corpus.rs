@@ -1,0 +1,325 @@
+//! Every function of the corpora up to a size against brute force: its graph, what is live, what reaches what, pressure.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
+mod brute;
+#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use brute::{Random, check};
+use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::graph::{Digraph, Graph};
+use ptx_analysis::pressure::CLASSES;
+use ptx_analysis::reaching::Reaching;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::{Statement, StmtId};
+use ptx_isa::RegisterClass;
+
+/// Functions with more are left to the random ones and to `.ci/analysis.py`.
+const MOST_BLOCKS: u32 = 40;
+const MOST_INSTRUCTIONS: usize = 300;
+
+/// Calls `with` for every small function of the files of a corpus that are not too large; how many there were.
+fn each(
+    folder: &Path,
+    most_bytes: u64,
+    mut with: impl FnMut(FunctionFacts<'_>, &FunctionAnalysis),
+) -> u32 {
+    let mut count = 0;
+    for entry in files::entries(folder) {
+        if std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > most_bytes) {
+            continue;
+        }
+        let module = ptx_parse::parse(&entry.read()).module;
+        let facts = ModuleFacts::new(&module);
+        for (id, _, body) in module.definitions() {
+            let facts = facts.function(id).expect("a definition has a body");
+            let analysis = FunctionAnalysis::new(facts);
+            if analysis.cfg.node_count() <= MOST_BLOCKS && body.insts.len() <= MOST_INSTRUCTIONS {
+                count += 1;
+                with(facts, &analysis);
+            }
+        }
+    }
+    count
+}
+
+/// As a graph of nothing but edges: its exits are those of the function.
+fn graph(cfg: &Cfg) -> Digraph {
+    let edges = (0..cfg.node_count())
+        .flat_map(|from| cfg.successors(from).iter().map(move |&to| (from, to)));
+    let edges: Vec<(u32, u32)> = edges.collect();
+    let exits: Vec<u32> = (0..cfg.node_count()).filter(|&b| cfg.exits(b)).collect();
+    Digraph::new(cfg.node_count(), cfg.entry(), &edges)
+        .expect("ends are blocks")
+        .with_exits(&exits)
+}
+
+/// The shape of each function once, however many files have it.
+fn graphs(folder: &Path, most_bytes: u64) -> (u32, usize) {
+    let mut seen = HashSet::new();
+    let mut random = Random(11);
+    let count = each(folder, most_bytes, |_, analysis| {
+        let graph = graph(&analysis.cfg);
+        if !seen.insert(format!("{graph:?}")) {
+            return;
+        }
+        check::orders(&graph);
+        check::dominators(&graph);
+        check::frontiers(&graph, &mut random);
+        check::post_dominators_and_control_dependence(&graph);
+        check::loops(&graph);
+        check::components(&graph);
+        // Post-dominance of the paths that leave, on the graph turned round by hand.
+        let exit = graph.node_count();
+        let mut back: Vec<(u32, u32)> = (0..exit)
+            .flat_map(|from| graph.successors(from).iter().map(move |&to| (to, from)))
+            .collect();
+        back.extend((0..exit).filter(|&n| graph.exits(n)).map(|n| (exit, n)));
+        let back = Digraph::new(exit + 1, exit, &back).expect("ends are blocks");
+        let leaving = brute::dominance(&back);
+        for n in 0..exit {
+            let wanted = brute::immediate(&leaving, n as usize).filter(|&b| b != exit);
+            let found = analysis.ipdom(BlockId::new(n)).map(BlockId::as_u32);
+            assert_eq!(found, wanted, "{graph:?} {n}");
+        }
+    });
+    (count, seen.len())
+}
+
+/// What an instruction does, and what may follow.
+struct Inst {
+    stmt: StmtId,
+    block: BlockId,
+    reads: BTreeSet<u32>,
+    writes: BTreeSet<u32>,
+    maybe: BTreeSet<u32>,
+    next: Vec<usize>,
+}
+
+/// The instructions of a function, and the first ones on the way from each block.
+fn instructions(
+    facts: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis,
+) -> (Vec<Inst>, Vec<Vec<usize>>) {
+    let cfg = &analysis.cfg;
+    let mut insts = Vec::new();
+    for (stmt, statement) in facts.body().statements() {
+        let mentions = match statement {
+            Statement::Inst(inst) => facts.inst(inst).registers(),
+            Statement::Opaque(opaque) => facts.opaque(opaque),
+            _ => continue,
+        };
+        let places = |keep: fn(ptx_ir::facts::Usage) -> bool| {
+            let kept = mentions.clone().filter(move |m| keep(m.usage));
+            kept.flat_map(|m| analysis.variables.of(m.place)).collect()
+        };
+        insts.push(Inst {
+            stmt,
+            block: cfg
+                .of_statement(stmt)
+                .expect("every instruction is in a block"),
+            reads: places(|u| u.reads()),
+            writes: places(|u| u.writes()),
+            maybe: places(|u| u.may_write()),
+            next: Vec::new(),
+        });
+    }
+    let first = |block: BlockId| insts.iter().position(|i| i.block == block);
+    // Past blocks without instructions.
+    let entries = cfg.blocks().map(|(block, _)| {
+        let (mut found, mut seen, mut work) = (Vec::new(), BTreeSet::new(), vec![block]);
+        while let Some(at) = work.pop() {
+            match first(at) {
+                Some(inst) => found.push(inst),
+                None if seen.insert(at.as_u32()) => work.extend(cfg.out(at).iter().map(|e| e.to)),
+                None => {}
+            }
+        }
+        found
+    });
+    let entries: Vec<Vec<usize>> = entries.collect();
+    for at in 0..insts.len() {
+        let block = insts[at].block;
+        insts[at].next = match insts.get(at + 1) {
+            Some(next) if next.block == block => vec![at + 1],
+            _ => {
+                let out = cfg.out(block).iter();
+                out.flat_map(|e| &entries[e.to.as_u32() as usize])
+                    .copied()
+                    .collect()
+            }
+        };
+    }
+    (insts, entries)
+}
+
+/// What may be read from the start of each instruction on, before it is surely written: by going round until nothing new
+/// comes.
+fn live(insts: &[Inst]) -> Vec<BTreeSet<u32>> {
+    let mut before: Vec<BTreeSet<u32>> = insts.iter().map(|i| i.reads.clone()).collect();
+    loop {
+        let mut grew = false;
+        for (at, inst) in insts.iter().enumerate().rev() {
+            let behind: BTreeSet<u32> = inst.next.iter().flat_map(|&n| before[n].clone()).collect();
+            for variable in behind.difference(&inst.writes) {
+                grew |= before[at].insert(*variable);
+            }
+        }
+        if !grew {
+            return before;
+        }
+    }
+}
+
+/// The instructions that see what `variable` is at the start of the instructions in `from`.
+fn seen_by(insts: &[Inst], from: &[usize], variable: u32) -> BTreeSet<usize> {
+    let (mut seen, mut work) = (BTreeSet::new(), from.to_vec());
+    while let Some(at) = work.pop() {
+        if seen.insert(at) && !insts[at].writes.contains(&variable) {
+            work.extend(&insts[at].next);
+        }
+    }
+    seen.retain(|&at| insts[at].reads.contains(&variable));
+    seen
+}
+
+fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
+    let (insts, entries) = instructions(facts, analysis);
+    let before = live(&insts);
+    let behind = |inst: &Inst| -> BTreeSet<u32> {
+        inst.next.iter().flat_map(|&n| before[n].clone()).collect()
+    };
+    for (block, _) in analysis.cfg.blocks() {
+        let start = |b: BlockId| -> BTreeSet<u32> {
+            let firsts = entries[b.as_u32() as usize].iter();
+            firsts.flat_map(|&f| before[f].clone()).collect()
+        };
+        let end: BTreeSet<u32> = analysis
+            .cfg
+            .out(block)
+            .iter()
+            .flat_map(|e| start(e.to))
+            .collect();
+        let set = |list: &[u32]| list.iter().copied().collect::<BTreeSet<u32>>();
+        assert_eq!(set(analysis.liveness.live_in(block)), start(block));
+        assert_eq!(set(analysis.liveness.live_out(block)), end);
+    }
+
+    // Pressure: before each instruction, and behind it with what it writes.
+    let class = |v: &u32| {
+        let class = analysis.variables.class(facts.body(), *v);
+        class.unwrap_or(RegisterClass::Bits32)
+    };
+    let units = |set: &BTreeSet<u32>| -> u32 {
+        let classes = set.iter().map(class);
+        let units = classes.map(|c| match c {
+            RegisterClass::Predicate => 0,
+            c => u32::from(c.bits()).div_ceil(32),
+        });
+        units.sum()
+    };
+    let (mut peak, mut at, mut by_class) = (0, None, [0; CLASSES.len()]);
+    for (inst, before) in insts.iter().zip(&before) {
+        let mut after = behind(inst);
+        after.extend(inst.writes.iter().chain(&inst.maybe));
+        for set in [before, &after] {
+            if units(set) > peak || at.is_none() {
+                (peak, at) = (units(set), Some(inst.stmt));
+            }
+            for (most, kind) in by_class.iter_mut().zip(CLASSES) {
+                let count = set.iter().filter(|v| class(v) == kind).count();
+                *most = (*most).max(count as u32);
+            }
+        }
+    }
+    let found = analysis.pressure;
+    assert_eq!(
+        (found.units, found.at, found.by_class),
+        (peak, at, by_class)
+    );
+
+    // Definitions: each is followed on its own.
+    let reaching = Reaching::new(
+        facts,
+        &analysis.cfg,
+        &analysis.variables,
+        &analysis.liveness,
+    );
+    let number = |stmt: StmtId| {
+        insts
+            .iter()
+            .position(|i| i.stmt == stmt)
+            .expect("it is there")
+    };
+    let mut links = BTreeSet::new();
+    let mut definitions = 0;
+    for (at, inst) in insts.iter().enumerate() {
+        for &variable in inst.writes.union(&inst.maybe) {
+            definitions += 1;
+            let seen = seen_by(&insts, &inst.next, variable);
+            links.extend(seen.into_iter().map(|read| (read, at, variable)));
+        }
+    }
+    assert_eq!(reaching.defs.len(), definitions);
+    assert_eq!(
+        reaching.uses.len(),
+        insts.iter().map(|i| i.reads.len()).sum::<usize>()
+    );
+    let mut found = BTreeSet::new();
+    for (nth, site) in (0u32..).zip(&reaching.uses) {
+        for &def in reaching.defs_of_use.row(nth) {
+            let def = reaching.defs[def as usize];
+            assert_eq!(def.variable, site.variable);
+            found.insert((number(site.stmt), number(def.stmt), site.variable));
+        }
+        let start = seen_by(&insts, &entries[0], site.variable);
+        let uninitialised = reaching.uninitialised[nth as usize];
+        assert_eq!(uninitialised, start.contains(&number(site.stmt)));
+    }
+    assert_eq!(found, links);
+}
+
+/// The text of each function once.
+fn functions(folder: &Path, most_bytes: u64) -> (u32, usize) {
+    let mut seen = HashSet::new();
+    let count = each(folder, most_bytes, |facts, analysis| {
+        let body = facts.body();
+        let spans = body.statements().map(|(stmt, _)| body.source_span(stmt));
+        let text: Vec<&[u8]> = spans.map(|s| s.of(facts.module().source())).collect();
+        if seen.insert(text.concat()) {
+            dataflow(facts, analysis);
+        }
+    });
+    (count, seen.len())
+}
+
+#[test]
+fn graphs_of_the_corpus() {
+    let (all, different) = graphs(&files::own(), 1 << 20);
+    println!("{different} graphs of {all} functions");
+    assert!(different > 100, "{different}");
+}
+
+#[test]
+fn functions_of_the_corpus() {
+    let (all, different) = functions(&files::own(), 1 << 20);
+    println!("{different} of {all} functions");
+    assert!(different > 400, "{different}");
+}
+
+#[test]
+fn the_larger_corpus() {
+    // Not everybody has it.
+    println!("{:?}", graphs(&files::larger(), 1 << 17));
+    println!("{:?}", functions(&files::larger(), 1 << 17));
+}

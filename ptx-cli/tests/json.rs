@@ -1,0 +1,93 @@
+//! `JSON.md` describes every key that the program writes, under the command that writes it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+const DOCUMENT: &str = include_str!("../JSON.md");
+/// Objects whose keys are names of things.
+const BY_NAME: [&str; 4] = ["registers", "opcodes", "mnemonics", "families"];
+
+fn root(path: &str) -> String {
+    format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What the document says of a command, and of what several write.
+fn described(command: &str) -> String {
+    let sections = DOCUMENT.split("\n## ");
+    let belongs = |s: &&str| {
+        s.starts_with(&format!("`ptx {command}")) || s.starts_with("A span") || s.starts_with('#')
+    };
+    sections.filter(belongs).collect()
+}
+
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                found.insert(key.clone());
+                match inner {
+                    Value::Object(_) if BY_NAME.contains(&key.as_str()) => {
+                        // Below a name comes what is counted of it.
+                        let below = inner.as_object().into_iter().flat_map(|m| m.values());
+                        below.for_each(|v| keys(v, found));
+                    }
+                    _ => keys(inner, found),
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|v| keys(v, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    let files = [
+        root("corpus/hand/isa_memory.ptx"),
+        root("corpus/hand/func_indirect.ptx"),
+        root("corpus/broken"),
+    ];
+    let commands: [&[&str]; 9] = [
+        &["check", "--format", "json"],
+        &["requires", "--json"],
+        &["requires", "--json", "--target", "sm_50"],
+        &["stats", "--json", "--mnemonics"],
+        &["analyze", "--json", "--insts"],
+        &["cfg", "--format", "json"],
+        &["callgraph", "--format", "json"],
+        &["grep", "*", "--json"],
+        &["tokens", "--json"],
+    ];
+    for command in commands {
+        // Tokens are listed of one file.
+        let files = if command[0] == "tokens" {
+            &files[..1]
+        } else {
+            &files[..]
+        };
+        let output = Command::new(env!("CARGO_BIN_EXE_ptx"))
+            .args(command)
+            .args(files)
+            .output()
+            .unwrap();
+        let mut found = BTreeSet::new();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            let object: Value = serde_json::from_str(line).unwrap();
+            let version = object["schema"].as_u64().unwrap();
+            assert!(DOCUMENT.contains(&format!("the number of this description: **{version}**")));
+            keys(&object, &mut found);
+        }
+        assert!(found.len() > 3, "{command:?} says {found:?}");
+        let text = described(command[0]);
+        let missing: Vec<_> = found
+            .iter()
+            .filter(|k| !text.contains(&format!("`{k}`")))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{command:?} writes {missing:?}, which JSON.md does not tell"
+        );
+    }
+}
