@@ -11,9 +11,13 @@ use std::sync::LazyLock;
 use divan::Bencher;
 use divan::counter::BytesCount;
 use ptx_analysis::cfg::Cfg;
+use ptx_analysis::constants::Constants;
+use ptx_analysis::graph::Dominators;
 use ptx_analysis::liveness::Liveness;
 use ptx_analysis::pressure::Pressure;
+use ptx_analysis::ssa::Ssa;
 use ptx_analysis::summary::Summary;
+use ptx_analysis::values::ValueNumbers;
 use ptx_analysis::variables::Variables;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
@@ -115,4 +119,35 @@ fn long_function(bencher: Bencher<'_, '_>, blocks: usize) {
     bencher
         .counter(bytes)
         .bench_local(|| liveness(&module, true));
+}
+
+/// What of the values of a function is measured.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Ssa,
+    Numbers,
+    Constants,
+}
+
+#[divan::bench(args = [Part::Ssa, Part::Numbers, Part::Constants], consts = [50_000, 100_000], sample_count = 20)]
+fn values<const BLOCKS: usize>(bencher: Bencher<'_, '_>, part: Part) {
+    let module = ptx_parse::parse(long(BLOCKS).as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let Some(facts) = module.function("k").and_then(|k| facts.function(k)) else {
+        return;
+    };
+    let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
+    let dominators = Dominators::new(&cfg);
+    let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
+    bencher.bench_local(|| match part {
+        Part::Ssa => Ssa::new(facts, &cfg, &dominators, &variables).len(),
+        Part::Numbers => {
+            let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
+            numbers.number(Ssa::UNKNOWN) as usize
+        }
+        Part::Constants => {
+            let constants = Constants::new(facts, &cfg, &variables, &ssa);
+            usize::from(constants.is_executable(Cfg::ENTRY))
+        }
+    });
 }

@@ -182,6 +182,22 @@ impl Cfg {
         edges.map(|&e| &self.edges[e as usize])
     }
 
+    /// Every edge: those out of one block lie side by side.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// Which of [`Cfg::edges`] lead out of a block.
+    pub fn out_ids(&self, id: BlockId) -> core::ops::Range<u32> {
+        let bound = |i: usize| self.starts.get(i).copied().unwrap_or(0);
+        bound(id.index())..bound(id.index() + 1)
+    }
+
+    /// Which of [`Cfg::edges`] lead into a block, in the order of [`Cfg::into`].
+    pub fn into_ids(&self, id: BlockId) -> &[u32] {
+        self.into.row(id.0)
+    }
+
     /// The block that a label begins; `None` for the label of a table.
     pub fn of_label(&self, label: LabelId) -> Option<BlockId> {
         *self.labels.get(label.index())?

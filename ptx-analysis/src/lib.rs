@@ -8,6 +8,7 @@ extern crate std;
 
 pub mod calls;
 pub mod cfg;
+pub mod constants;
 pub mod dataflow;
 pub mod fold;
 pub mod function;
@@ -17,5 +18,7 @@ pub mod natural;
 pub mod pressure;
 mod ranges;
 pub mod reaching;
+pub mod ssa;
 pub mod summary;
+pub mod values;
 pub mod variables;

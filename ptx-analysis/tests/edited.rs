@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Operand, RegId, StmtId};
 
@@ -60,9 +61,23 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
         .blocks()
         .map(|(id, _)| analysis.liveness.live_in(id).len())
         .collect();
+    // What each statement reads was made by which statement.
+    let ssa = Ssa::new(facts, cfg, &analysis.dominators, &analysis.variables);
+    let place = |stmt: StmtId| order.iter().position(|&s| s == stmt);
+    let from = |value: ValueId| match ssa.value(value) {
+        Value::Def { stmt, .. } => place(stmt),
+        _ => None,
+    };
+    let values: Vec<_> = order
+        .iter()
+        .map(|&stmt| {
+            let uses: Vec<_> = ssa.uses(stmt).iter().map(|u| from(u.value)).collect();
+            (uses, ssa.defs(stmt).map(from).collect::<Vec<_>>())
+        })
+        .collect();
     let peak = analysis.pressure;
     let at = peak.at.and_then(|at| order.iter().position(|&s| s == at));
-    (blocks, sizes, edges, lives, (peak.units, at))
+    (blocks, sizes, edges, lives, values, (peak.units, at))
 }
 
 #[test]

@@ -582,7 +582,7 @@ fn tokens_are_listed() {
 #[test]
 fn codes_are_explained() {
     let line = "PTX0104: an instruction that PTX does not know\n";
-    let page = include_str!("../../docs/diagnostics/PTX0104.md");
+    let page = include_str!("../pages/PTX0104.md");
     assert!(page.contains(line));
     expect(&ptx(&["explain", "PTX0104"]), 0, page, "");
     expect(&ptx(&["explain", "104"]), 0, page, "");

@@ -16,7 +16,7 @@ mod pages {
     use crate::page::Page;
 
     fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnostics")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("pages")
     }
 
     fn each(mut visit: impl FnMut(&Page<'_>)) {
@@ -35,6 +35,9 @@ mod pages {
         command.args(["check", "--format", "short"]).arg(&file);
         if code.starts_with("PTX07") {
             command.args(["--warn", "unused"]);
+        }
+        if code.starts_with("PTX08") {
+            command.args(["--warn", "link"]);
         }
         let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let lines = output.lines().filter_map(|l| {

@@ -159,6 +159,15 @@ codes! {
     UnusedRegister = 701, "a register that nothing mentions";
     UnusedLabel = 702, "a label that nothing mentions";
     UnusedFunction = 703, "a function that nothing can call";
+    Deprecated = 704, "an instruction or a modifier that is deprecated";
+
+    MixedModifiers = 801, "instructions of a function that have to agree and do not";
+    UndefinedFunction = 802, "a function that is declared and nowhere defined";
+    UnresolvedExtern = 803, "a name that another module has to define";
+    ConstantMemory = 804, "more constant memory than there is";
+    SharedMemory = 805, "more shared memory than a kernel may declare";
+    SmallParameter = 806, "a value that the calling convention cannot pass";
+    SmallAddresses = 807, "addresses of 32 bits on a target that has none";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";

@@ -1,6 +1,7 @@
 //! What is asked of one operand, or of every element of it: signs, kinds, types, constants, state spaces.
 
 use crate::fit::Expected;
+use crate::judge::alike;
 use crate::{
     Marks, Modifier, Operand, OperandProblem, Role, ScalarType, Selector, Shape, StateSpace,
     TableKind, TypeExpr, TypeKind, Written,
@@ -63,12 +64,19 @@ impl Element<'_> {
                 let each = bits / (elements.len().max(1) as u16);
                 let sinks = elements.iter().filter(|e| e.shape == Shape::Sink).count();
                 let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
+                let registers = elements
+                    .iter()
+                    .any(|e| matches!(e.shape, Shape::Register(_)));
                 whole
                     && sinks < elements.len()
+                    && alike(elements).is_ok()
                     && elements.iter().all(|e| match e.shape {
                         Shape::Register(ty) => Expected::Width(each).takes_register(ty, false),
                         Shape::Sink => self.has(Marks::SINK),
                         Shape::Integer(_) => self.operand.role == Role::Use,
+                        Shape::Float(_) | Shape::Single(_) => {
+                            registers && self.operand.role == Role::Use
+                        }
                         _ => false,
                     })
             }
@@ -94,7 +102,7 @@ impl Element<'_> {
         let integer = matches!(constant.shape, Shape::Integer(_));
         if self
             .expected
-            .takes_alone(integer, constant.shape == Shape::Single)
+            .takes_alone(integer, matches!(constant.shape, Shape::Single(_)))
         {
             Ok(())
         } else {
@@ -123,7 +131,7 @@ impl Element<'_> {
         match self.operand.role {
             Role::Def | Role::Use | Role::Both => self.value(written),
             Role::Imm => match written.shape {
-                Shape::Integer(_) | Shape::Float | Shape::Single => self.constant(written),
+                Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => self.constant(written),
                 _ => Err(OperandProblem::NeedsConstant),
             },
             Role::Addr => self.address(written),
@@ -191,8 +199,17 @@ impl Element<'_> {
             Shape::Integer(value) => (self.expected.takes_integer(), Some(value)),
             // A count, a place, a table of truth values: no fraction.
             _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
-            shape => (self.expected.takes_float(shape == Shape::Single), None),
+            shape => (
+                self.expected.takes_float(matches!(shape, Shape::Single(_))),
+                None,
+            ),
         };
+        if let Shape::Float(value) | Shape::Single(value) = written.shape
+            && self.has(Marks::FRACTION)
+            && !(value > 0.0 && value <= 1.0)
+        {
+            return Err(OperandProblem::Constant);
+        }
         let in_range = match (self.operand.range, value) {
             (Some(range), Some(value)) => range.contains(value),
             (Some(_), None) => false,
@@ -216,7 +233,7 @@ impl Element<'_> {
             Shape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandProblem::Type)
             }
-            Shape::Float | Shape::Single if self.has(Marks::EXACT) && !self.is_float() => {
+            Shape::Float(_) | Shape::Single(_) if self.has(Marks::EXACT) && !self.is_float() => {
                 Err(OperandProblem::Constant)
             }
             Shape::Register(ty) if self.expected.takes_register(ty, self.has(Marks::WIDEN)) => {
@@ -224,10 +241,14 @@ impl Element<'_> {
             }
             Shape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
             Shape::Register(_) => Err(OperandProblem::Type),
-            Shape::Integer(_) | Shape::Float | Shape::Single if reads => self.constant(written),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads => {
+                self.constant(written)
+            }
             // The address of a function is a value to the assembler, but no count, length or place.
             Shape::Function | Shape::Kernel if self.takes_function() => Ok(()),
-            Shape::Integer(_) | Shape::Float | Shape::Single => Err(OperandProblem::NeedsRegister),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) => {
+                Err(OperandProblem::NeedsRegister)
+            }
             Shape::Bracket(_) | Shape::Vector(_) | Shape::List(_) | Shape::Pair(_) => {
                 Err(OperandProblem::Shape)
             }

@@ -119,6 +119,9 @@ pub enum RuleKind {
     Since(Cond, &'static [Floor]),
     /// Where the condition holds, it is refused from one of those versions on, on those targets.
     Until(Cond, &'static [Floor]),
+    /// Where the condition holds, it is deprecated from one of those versions on, on those targets; what to write
+    /// instead.
+    Deprecated(Cond, &'static [Floor], &'static str),
     /// Where the condition holds, the absence of the slot means the word.
     Default(u8, Modifier, Cond),
     /// At most one of the operands has the mark.
@@ -256,7 +259,8 @@ impl Form {
     /// Whether the values of constants decide about it, not only their sort.
     pub fn asks_for_values(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Limit(..));
-        self.operands.iter().any(|o| o.range.is_some()) || self.rules.iter().any(limits)
+        let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::FRACTION);
+        self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }
 
     /// What it does beyond its operands.

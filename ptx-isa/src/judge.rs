@@ -206,7 +206,7 @@ impl<'a> Judge<'a, '_> {
         }
         let constant = matches!(
             written.shape,
-            Shape::Integer(_) | Shape::Float | Shape::Single
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_)
         );
         // The second part of an address is no constant without braces, the third has braces.
         if let (Within::Bracket(1..), Shape::Bracket(parts)) = (operand.within, bound.outer.shape) {
@@ -268,7 +268,7 @@ impl<'a> Judge<'a, '_> {
                 })
             }
             Shape::Sink if length > 1 => Err(OperandProblem::Shape),
-            Shape::Integer(_) | Shape::Float | Shape::Single
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_)
                 if operand.marks.contains(Marks::EXACT) && takes_constants(operand) && longer =>
             {
                 element.alone(written)
@@ -310,7 +310,7 @@ impl<'a> Judge<'a, '_> {
             // Nothing holds four short numbers among others.
             Shape::Register(ty) if ty.lanes() == 4 => Err(OperandProblem::Type),
             // The first element gives a vector its type, and no constant is of a type without registers.
-            Shape::Integer(_) | Shape::Float | Shape::Single
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_)
                 if core::ptr::eq(e, first)
                     && !operand.marks.contains(Marks::EXACT)
                     && element.expected.is_half()
@@ -318,10 +318,14 @@ impl<'a> Judge<'a, '_> {
             {
                 Err(OperandProblem::Constant)
             }
-            Shape::Integer(_) | Shape::Float | Shape::Single if reads && alone => element.alone(e),
+            Shape::Integer(_) | Shape::Float(_) | Shape::Single(_) if reads && alone => {
+                element.alone(e)
+            }
             // The type of a constant among registers is theirs.
             Shape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),
-            Shape::Float | Shape::Single if reads && (bits || any(&ScalarType::is_float)) => Ok(()),
+            Shape::Float(_) | Shape::Single(_) if reads && (bits || any(&ScalarType::is_float)) => {
+                Ok(())
+            }
             // A special register is 32 bits of anything here, also of a result.
             Shape::Special(register)
                 if register.scalar_type().bits() == 32
@@ -380,9 +384,9 @@ fn as_bits(ty: ScalarType) -> ScalarType {
         .unwrap_or(ty)
 }
 
-/// The elements of a vector are of one width, and not of integers and floating point both; a predicate may stand among
-/// bits.
-fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
+/// The elements of a vector are of one width, and not of integers and floating point both, constants included; a
+/// predicate may stand among bits.
+pub(crate) fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
     let registers = || {
         elements.iter().filter_map(|e| match e.shape {
             Shape::Register(ty) => Some(ty),
@@ -392,7 +396,12 @@ fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
     let among_bits = registers().all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
     let width = registers().next().map(ScalarType::bits);
     let one_width = registers().all(|ty| Some(ty.bits()) == width);
-    let mixed = registers().any(ScalarType::is_integer) && registers().any(ScalarType::is_float);
+    let any = |which: fn(&Shape<'_>) -> bool| elements.iter().any(|e| which(&e.shape));
+    // An integer constant is an integer, whereas one of floating point takes the type of registers of bits.
+    let number = any(|s| matches!(s, Shape::Integer(_)));
+    let fraction = any(|s| matches!(s, Shape::Float(_) | Shape::Single(_)));
+    let float = fraction || registers().any(ScalarType::is_float);
+    let mixed = float && (number || registers().any(ScalarType::is_integer));
     if mixed || !one_width && !among_bits {
         Err(OperandProblem::Type)
     } else {

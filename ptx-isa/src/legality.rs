@@ -4,8 +4,8 @@ use crate::bind::{Binding, bindings, operand_count};
 use crate::fit::Expected;
 use crate::judge::Judge;
 use crate::{
-    Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, Shape,
-    SlotAssignment, SpecialReg, Target, TargetSet, find_instruction,
+    Cond, Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, Shape, Slot,
+    SlotAssignment, SpecialReg, Target, TargetSet, TokenSet, find_instruction,
 };
 
 /// What an instruction needs of the version and the target.
@@ -31,6 +31,17 @@ impl Need {
             Self::Register(_) => TargetSet::NONE,
         }
     }
+}
+
+/// Something that is still taken, and is to be written in another way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Deprecation {
+    /// The words that are deprecated; `None` where the whole instruction is.
+    pub words: Option<TokenSet>,
+    /// Since this version.
+    pub since: PtxVersion,
+    /// What to write instead, after "write".
+    pub instead: &'static str,
 }
 
 /// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
@@ -64,6 +75,29 @@ impl<'a> Selection<'a> {
         let rest = 0..self.assignment.len();
         rest.filter(|&i| self.assignment.is_idle(i))
             .map(move |i| fixed + i)
+    }
+
+    /// What of it is deprecated in a version on a target.
+    pub fn deprecations(
+        &self,
+        version: PtxVersion,
+        target: Target,
+    ) -> impl Iterator<Item = Deprecation> + '_ {
+        self.form.rules().iter().filter_map(move |rule| {
+            let RuleKind::Deprecated(when, floors, instead) = rule.kind else {
+                return None;
+            };
+            let met = floors.iter().find(|f| f.is_met(version, target))?;
+            when.holds(&self.judge()).then_some(Deprecation {
+                words: match when {
+                    Cond::Holds(_, words) => Some(words),
+                    Cond::Filled(slot) => self.form.slot(slot.into()).map(Slot::words),
+                    _ => None,
+                },
+                since: met.version,
+                instead,
+            })
+        })
     }
 
     /// How many bits an operand of the form holds with all its elements, as its type and its vector length say.

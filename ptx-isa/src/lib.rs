@@ -59,7 +59,7 @@ pub use generated::space::StateSpace;
 pub use generated::target::Target;
 pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
-pub use legality::{Mismatch, Selection};
+pub use legality::{Deprecation, Mismatch, Selection};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{Access, ImmRange, Length, Marks, Operand, Role, Size, Spaces, TypeExpr, Within};
 pub use problem::{OperandProblem, Problem, Problems};

@@ -211,6 +211,8 @@ marks! {
     LONG = 28;
     /// As that, and no handle, where no word names the state space.
     LONG_GENERIC = 29;
+    /// A constant is above 0, and at most 1.
+    FRACTION = 30;
 }
 
 impl Marks {

@@ -12,10 +12,10 @@ pub enum Shape<'a> {
     RegisterVector(ScalarType, u8),
     /// An integer constant; its 64 bits where it does not fit.
     Integer(i64),
-    /// A floating-point constant.
-    Float,
+    /// A floating-point constant, rounded to single precision; 0 where its value does not matter.
+    Float(f32),
     /// A floating-point constant written as the bits of single precision: `0f3F800000`.
-    Single,
+    Single(f32),
     /// A variable or its address, with or without an offset: its state space and its type.
     Variable(StateSpace, ScalarType),
     /// A special register, or one component of it.
@@ -84,12 +84,16 @@ impl<'a> Written<'a> {
         }
     }
 
-    pub(crate) fn is(&self, test: OperandTest) -> bool {
+    /// Whether it is so; what is left out is not written.
+    pub fn is(&self, test: OperandTest) -> bool {
         match test {
             OperandTest::Absent => false,
             OperandTest::Present => true,
             OperandTest::Immediate => {
-                matches!(self.shape, Shape::Integer(_) | Shape::Float | Shape::Single)
+                matches!(
+                    self.shape,
+                    Shape::Integer(_) | Shape::Float(_) | Shape::Single(_)
+                )
             }
             OperandTest::Register => {
                 matches!(self.shape, Shape::Register(_) | Shape::RegisterVector(..))
@@ -118,7 +122,7 @@ impl<'a> Written<'a> {
                 };
                 match first {
                     Shape::Register(ty) | Shape::RegisterVector(ty, _) => ty.is_float(),
-                    shape => matches!(shape, Shape::Float | Shape::Single),
+                    shape => matches!(shape, Shape::Float(_) | Shape::Single(_)),
                 }
             }
             OperandTest::Vector(n) => match self.shape {

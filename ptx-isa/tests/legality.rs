@@ -64,7 +64,7 @@ fn operand(name: &str, shapes: &[Shape<'_>], index: usize, problem: OperandProbl
 #[test]
 fn registers_and_constants() {
     legal("add.s32", &[R, Register(U32), Integer(-5)]);
-    legal("add.f32", &[Register(F32), R, Float]);
+    legal("add.f32", &[Register(F32), R, Float(1.5)]);
     legal("add.u32", &[R, Function, Kernel]);
     operand(
         "add.f32",
@@ -72,7 +72,7 @@ fn registers_and_constants() {
         2,
         OperandProblem::Constant,
     );
-    operand("add.s32", &[R, R, Float], 2, OperandProblem::Constant);
+    operand("add.s32", &[R, R, Float(1.5)], 2, OperandProblem::Constant);
     operand("add.s32", &[R, R, D], 2, OperandProblem::Type);
     operand(
         "add.s32",
@@ -89,7 +89,7 @@ fn registers_and_constants() {
     );
     operand(
         "add.rn.bf16",
-        &[H, H, Float],
+        &[H, H, Float(1.5)],
         2,
         OperandProblem::NeedsRegister,
     );
@@ -352,7 +352,7 @@ fn answers_stay_within_the_form() {
         D,
         P,
         Integer(0),
-        Float,
+        Float(1.5),
         Sink,
         AT,
         Vector(&two),

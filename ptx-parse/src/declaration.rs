@@ -271,7 +271,7 @@ impl Parser<'_> {
         let mut range = None;
         if self.eat(b'<') {
             let digits = self.pos;
-            count = self.size()?;
+            count = self.integer()?;
             range = Some(self.count_value(count, digits)?);
             self.expect(b'>', "`>`")?;
         }
@@ -440,24 +440,13 @@ impl Parser<'_> {
         Ok(self.range_from(mark))
     }
 
-    /// A literal or `WARP_SZ`; expressions are for initialisers.
-    fn size(&mut self) -> Step<Operand> {
-        self.blanks();
-        if self.at_ident() && !self.at_name() {
-            let start = self.pos;
-            let (_, end) = self.take_ident();
-            return self.integer_literal(start, end);
-        }
-        self.integer()
-    }
-
     fn dimension(&mut self) -> Step<Operand> {
         self.take(1);
         self.blanks();
         if self.eat(b']') {
             return Ok(Operand::Absent);
         }
-        let dim = self.size()?;
+        let dim = self.integer()?;
         self.expect(b']', "`]` behind a dimension")?;
         Ok(dim)
     }
@@ -527,7 +516,7 @@ impl Parser<'_> {
     }
 
     /// Whether a name other than a constant begins here, after blanks.
-    fn at_name(&mut self) -> bool {
+    pub(crate) fn at_name(&mut self) -> bool {
         self.blanks();
         self.at_ident() && &self.src[self.pos..self.token_end()] != b"WARP_SZ"
     }

@@ -174,7 +174,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// An integer literal; no expression, as directives and dimensions take none.
+    /// An integer literal or `WARP_SZ`; no expression, as directives and dimensions take none.
     pub(crate) fn integer(&mut self) -> Step<Operand> {
         self.blanks();
         let mut len = 0;
@@ -195,6 +195,11 @@ impl Parser<'_> {
         if self.peek().is_ascii_digit() {
             let end = self.token_end();
             return self.integer_literal(self.pos, end);
+        }
+        if self.at_ident() && !self.at_name() {
+            let start = self.pos;
+            let (_, end) = self.take_ident();
+            return self.integer_literal(start, end);
         }
         Err(self.unexpected("a whole number"))
     }

@@ -31,9 +31,8 @@ impl Parser<'_> {
         if self.names.depth() == depth {
             self.names.open_scope();
         }
-        if self.peek_body() {
-            self.check_redefinition(id, &function, name_at);
-        }
+        let defines = self.peek_body();
+        self.check_redefinition(id, &function, defines, name_at);
         self.define(start, function);
     }
 
@@ -511,12 +510,19 @@ impl Parser<'_> {
         Some(symbol)
     }
 
-    /// Reports a second body for one name; a variable of that name is none of its business either.
-    fn check_redefinition(&mut self, id: FuncId, function: &Function, at: (usize, usize)) {
+    /// Reports a second body for one name, and the name of a variable.
+    fn check_redefinition(
+        &mut self,
+        id: FuncId,
+        function: &Function,
+        defines: bool,
+        at: (usize, usize),
+    ) {
         let Some(symbol) = function.symbol else {
             return;
         };
         let clash = match self.module.symbols[symbol].kind {
+            SymbolKind::Function(_) if !defines => return,
             SymbolKind::Function(first) => self
                 .module
                 .functions

@@ -16,7 +16,12 @@ pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
     let own = forms
         .flat_map(|f| f.accepted().as_slice())
         .map(|m| m.text());
-    nearest(word, own).or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
+    let longer = own
+        .clone()
+        .find(|m| m.strip_prefix(word).is_some_and(|r| r.starts_with("::")));
+    nearest(word, own)
+        .or(longer)
+        .or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
 }
 
 /// The nearest directive, its dot included.

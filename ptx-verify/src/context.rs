@@ -23,6 +23,8 @@ pub(crate) struct Need {
     pub(crate) version: PtxVersion,
     /// The first target that has it; `None` for all targets.
     pub(crate) target: Option<Target>,
+    /// The first target that has it no more.
+    pub(crate) until: Option<Target>,
 }
 
 /// A module under examination.
@@ -100,6 +102,7 @@ impl<'m> Context<'m> {
                 what: what.to_string(),
                 version,
                 target,
+                until: None,
             });
         }
         if there {
@@ -112,6 +115,20 @@ impl<'m> Context<'m> {
             Some(target) => format!("it needs PTX {version} and {target}"),
             None => format!("it needs PTX {version}"),
         });
+    }
+
+    /// Notes that something is there only before a target; the answer says whether that holds here.
+    pub(crate) fn until(&mut self, span: Span, what: &dyn fmt::Display, target: Target) -> bool {
+        if let Some(needs) = &mut self.needs {
+            needs.push(Need {
+                span,
+                what: what.to_string(),
+                version: PtxVersion::new(1, 0),
+                target: None,
+                until: Some(target),
+            });
+        }
+        self.environment.target.is_none_or(|t| !t.implies(target))
     }
 
     /// Whether what asks for this target is there; true where no target is known.

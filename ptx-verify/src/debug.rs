@@ -2,11 +2,12 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use ptx_ir::constant::ConstKind;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Item, Operand, OperandPool, Section, SectionEntry, Span};
 use ptx_isa::{Directive, PtxVersion, ScalarType};
 
-use crate::context::{Context, integer};
+use crate::context::{Context, constant_kind, integer};
 
 /// Checks `.file` and `.section`.
 pub(crate) fn check(context: &mut Context<'_>) {
@@ -65,7 +66,20 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
             SectionEntry::Int { ty, value, .. } => (ty, Ok(i64::from(value))),
             SectionEntry::Other { ty, value, .. } => {
                 let operand = pool.get(value);
-                (ty, integer(pool, operand).ok_or(operand))
+                let negative = constant_kind(pool, operand) == Some(ConstKind::Signed);
+                // Without a sign before it, only the low half of a number is looked at.
+                let low = |v: i64| {
+                    if v < 0 && negative {
+                        v
+                    } else {
+                        v & 0xFFFF_FFFF
+                    }
+                };
+                let value = integer(pool, operand).map(|v| match ty {
+                    ScalarType::B64 => v,
+                    _ => low(v),
+                });
+                (ty, value.ok_or(operand))
             }
         };
         let value = match value {

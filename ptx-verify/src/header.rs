@@ -90,10 +90,11 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
                 }
                 textures = Some(option);
             }
-            TargetOption::MapF64ToF32 if context.has(Target::Sm13) => {
+            TargetOption::MapF64ToF32 if !context.until(at, &what, Target::Sm13) => {
                 let message =
                     format!("`{option}` is for targets without double precision, before `sm_13`");
-                context.error(Code::TargetOption, at, message);
+                context.error(Code::TargetOption, at, message).help =
+                    Some(format!("leave `{option}` out"));
             }
             TargetOption::Debug => debug(context, at),
             _ => {}

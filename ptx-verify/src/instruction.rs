@@ -159,7 +159,11 @@ impl Instructions {
         let environment = context.environment;
         let verdict = self.ask(context.module, opcode, sig, |request| {
             match environment.select(request) {
-                Ok(s) if s.problems.is_empty() && s.without_effect().next().is_none() => {
+                Ok(s)
+                    if s.problems.is_empty()
+                        && s.without_effect().next().is_none()
+                        && environment.deprecations(&s).next().is_none() =>
+                {
                     Verdict::Legal
                 }
                 _ => Verdict::Remarkable,

@@ -277,6 +277,11 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
             let message = format!("a pointer to `{space}` cannot be a parameter");
             context.error(Code::Parameter, statement.find(space.text()), message);
         }
+        if let Some(opaque) = ptr.opaque {
+            let what = format!("a pointer to `{opaque}` as a parameter");
+            let place = |_: &Context<'_>| statement.find(opaque.text());
+            context.need(Code::Parameter, place, &what, PtxVersion::new(4, 3), None);
+        }
         if let Some(align) = integer(pool, ptr.align) {
             power_of_two(context, align, at);
         }
@@ -340,13 +345,17 @@ fn directives(
     let all = interface
         .directives
         .of(&context.module.interface_directives);
-    if let Some(first) = all
-        .first()
-        .filter(|_| owner == Owner::Kernel && !ends.defined)
-    {
+    if let Some(first) = all.first().filter(|d| {
+        let own = owner == Owner::Kernel || d.directive == Directive::LocalMaxnreg;
+        own && !ends.defined
+    }) {
         let at = statement.find(first.directive.text());
+        let what = match owner {
+            Owner::Kernel => "kernel",
+            _ => "function",
+        };
         let message = format!(
-            "`{}` belongs to the definition of the kernel",
+            "`{}` belongs to the definition of the {what}",
             first.directive
         );
         context.error(Code::DirectiveConflict, at, message);
@@ -441,10 +450,17 @@ pub(crate) fn floor(context: &mut Context<'_>, directive: Directive, at: Span) {
     context.need(Code::DirectiveFloor, |_| at, &what, version, target);
 }
 
+/// So many control registers can be kept.
+const CONTROL: i64 = 11;
+
 fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Span) {
     let positive = matches!(
         stmt.directive,
-        Directive::Maxntid | Directive::Reqntid | Directive::Maxnreg | Directive::Minnctapersm
+        Directive::Maxntid
+            | Directive::Reqntid
+            | Directive::Maxnreg
+            | Directive::LocalMaxnreg
+            | Directive::Minnctapersm
     );
     let pool = &context.module.pool;
     let values = pool
@@ -455,6 +471,11 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Span) {
         let message = format!("`{}` takes numbers of 32 bits", stmt.directive);
         context.error(Code::DirectiveValue, at, message);
         return;
+    }
+    let control = stmt.directive == Directive::AbiPreserveControl;
+    if control && values.clone().any(|v| v > CONTROL) {
+        let message = format!("`{}` takes numbers up to {CONTROL}", stmt.directive);
+        context.error(Code::DirectiveValue, at, message);
     }
     if positive && values.into_iter().any(|v| v <= 0) {
         let message = format!("`{}` takes numbers above zero", stmt.directive);

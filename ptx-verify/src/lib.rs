@@ -27,26 +27,33 @@ mod call;
 mod checked;
 mod context;
 mod debug;
+mod external;
+mod generation;
 mod header;
 mod initial;
 mod instruction;
 mod interface;
 mod layout;
+mod memory;
+mod place;
 mod pragma;
 mod redeclaration;
 mod requires;
+mod retarget;
 mod statement;
 mod unused;
 mod variable;
 mod words;
 
 pub use checked::{Changes, Checked, Proof};
+pub use generation::generation;
 pub use requires::{Availability, Reason, Requirements, requires};
+pub use retarget::retarget;
 pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Item, Module};
-use ptx_isa::{Mismatch, PtxVersion, Request, Selection, Target};
+use ptx_isa::{Deprecation, Mismatch, PtxVersion, Request, Selection, Target};
 
 use context::Context;
 use variable::{Scope, Tables};
@@ -88,6 +95,17 @@ impl Environment {
             target: options.target.or(module.header.target),
             independent_textures: header::independent_textures(module),
         }
+    }
+
+    /// What of a legal instruction is deprecated.
+    fn deprecations<'a>(
+        &self,
+        selection: &'a Selection<'_>,
+    ) -> impl Iterator<Item = Deprecation> + 'a {
+        let version = self.version;
+        self.target
+            .into_iter()
+            .flat_map(move |target| selection.deprecations(version, target))
     }
 
     #[allow(clippy::result_large_err, reason = "both sides are as large")]

@@ -172,10 +172,11 @@ fn outside_of_instructions(module: &Module) -> Vec<Need> {
 }
 
 fn outside(need: Need) -> Reason {
-    let availability = Availability::of(|v| match need.target {
-        _ if v < need.version => TargetSet::NONE,
-        Some(target) => TargetSet::from(target),
-        None => TargetSet::ALL,
+    let since = need.target.map_or(TargetSet::ALL, TargetSet::from);
+    let until = need.until.map_or(TargetSet::NONE, TargetSet::from);
+    let availability = Availability::of(|v| match v < need.version {
+        true => TargetSet::NONE,
+        false => since.and(until.not()),
     });
     Reason {
         what: need.what,

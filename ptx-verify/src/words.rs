@@ -5,12 +5,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Module, Signature, Span};
 use ptx_isa::{
-    Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request, Selection, Slot,
-    SpecialReg, Table, Written,
+    Deprecation, Floor, Form, Marks, Mismatch, Modifier, OperandProblem, Problem, Request,
+    Selection, Slot, SpecialReg, Table, Written,
 };
 
 use crate::Environment;
 use crate::layout::Layout;
+use crate::place;
 
 /// One instruction that is not legal.
 pub(crate) struct Explainer<'a> {
@@ -31,7 +32,10 @@ impl Explainer<'_> {
         let problems = selection.problems.as_slice();
         if problems.is_empty() {
             let idle = selection.without_effect();
-            return idle.map(|index| self.without_effect(index)).collect();
+            let mut found: Vec<_> = idle.map(|index| self.without_effect(index)).collect();
+            let old = self.environment.deprecations(&selection);
+            found.extend(old.map(|deprecation| self.deprecated(deprecation)));
+            return found;
         }
         // What a table does not hold has no types and no lengths that operands could be held against.
         let table = problems.iter().find(|p| matches!(p, Problem::Table(_)));
@@ -161,6 +165,22 @@ impl Explainer<'_> {
         .with_help(format!("leave `{text}` out"))
     }
 
+    fn deprecated(&self, deprecation: Deprecation) -> Diagnostic {
+        let words = deprecation.words;
+        let is_old = |m: &Modifier| words.is_some_and(|w| w.contains(*m));
+        let index = self.request.modifiers.iter().position(is_old);
+        let (name, since) = (self.name(), deprecation.since);
+        let place = index.and_then(|i| self.layout.modifiers.get(i));
+        let word = index.and_then(|i| self.request.modifiers.get(i));
+        let message = match word {
+            Some(word) => format!("`{word}` of `{name}` is deprecated since PTX {since}"),
+            None => format!("`{name}` is deprecated since PTX {since}"),
+        };
+        let span = place.copied().unwrap_or(self.layout.mnemonic);
+        Diagnostic::warning(Code::Deprecated, span, message)
+            .with_help(format!("write {}", deprecation.instead))
+    }
+
     fn missing_modifier(&self, form: &'static Form, index: usize) -> Diagnostic {
         let mnemonic = self.layout.mnemonic;
         let end = Span::new(
@@ -243,6 +263,9 @@ impl Explainer<'_> {
                         "operand `{name}` of `{op}` is a constant from {} to {}",
                         r.low, r.high
                     ),
+                    None if operand.is_some_and(|o| o.marks.contains(Marks::FRACTION)) => {
+                        format!("operand `{name}` of `{op}` is a number above 0 and at most 1")
+                    }
                     None => format!("operand `{name}` of `{op}` takes no such constant"),
                 },
             ),
@@ -294,7 +317,7 @@ impl Explainer<'_> {
     }
 
     /// Where an operand of the form is written; a part of brackets or braces where it is one.
-    fn span_of(&self, selection: &Selection<'_>, index: usize) -> Option<Span> {
+    pub(crate) fn span_of(&self, selection: &Selection<'_>, index: usize) -> Option<Span> {
         let nth = selection.operands.written(index)?;
         let outer = self.layout.operands.get(nth).copied()?;
         let inner = selection.operands.get(index);
@@ -345,7 +368,7 @@ impl Explainer<'_> {
                 )
                 .with_help(self.syntax(form)),
             Problem::Floor(floors) => self.floor(floors),
-            Problem::Until(floors) => self.until(floors),
+            Problem::Until(floors) => self.until(selection, floors),
             Problem::Register(register) => self.register(register),
             Problem::Rule(rule) => {
                 // Who says so does not matter to whoever broke it.
@@ -355,7 +378,8 @@ impl Explainer<'_> {
                 };
                 let broken = ptx_isa::describe::rule(form, &bare);
                 let message = format!("what stands in `{op}` does not go together: {broken}");
-                self.error(Code::Combination, mnemonic, message)
+                let place = place::of_rule(self, selection, rule).unwrap_or(mnemonic);
+                self.error(Code::Combination, place, message)
                     .with_help(self.syntax(form))
             }
             _ => self
@@ -403,7 +427,7 @@ impl Explainer<'_> {
         self.error(Code::Unavailable, at, message).with_help(needs)
     }
 
-    fn until(&self, floors: &[Floor]) -> Diagnostic {
+    fn until(&self, selection: &Selection<'_>, floors: &[Floor]) -> Diagnostic {
         let (op, e) = (self.name(), self.environment);
         let mut since: Vec<String> = floors.iter().map(floor_text).collect();
         since.dedup();
@@ -413,16 +437,26 @@ impl Explainer<'_> {
             self.layout.mnemonic,
             format!("`{op}` is no more in PTX {} on {target}", e.version),
         )
-        .with_help(format!("it ends with {}", since.join(", or ")))
+        .with_help(match self.environment.deprecations(selection).next() {
+            Some(deprecation) => format!("write {}", deprecation.instead),
+            None => format!("it ends with {}", since.join(", or ")),
+        })
     }
 }
 
 fn floor_text(floor: &Floor) -> String {
     if floor.text.is_empty() {
-        format!("PTX {}", floor.version)
-    } else {
-        format!("PTX {} and {}", floor.version, floor.text)
+        return format!("PTX {}", floor.version);
     }
+    let names = floor
+        .text
+        .split(' ')
+        .map(|name| match name.strip_suffix('+') {
+            Some(family) => format!("the family of `{family}`"),
+            None => format!("`{name}`"),
+        });
+    let names: Vec<String> = names.collect();
+    format!("PTX {} and {}", floor.version, names.join(" or "))
 }
 
 fn alternatives(slot: &'static Slot) -> Vec<&'static str> {

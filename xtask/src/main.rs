@@ -1,4 +1,5 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `diagnostics`, `bench`.
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
+//! `diagnostics`, `requires`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
@@ -15,6 +16,8 @@ mod diagnostics;
 #[cfg(feature = "libraries")]
 mod docs;
 #[cfg(feature = "libraries")]
+mod messages;
+#[cfg(feature = "libraries")]
 mod mutations;
 #[cfg(test)]
 #[cfg(feature = "libraries")]
@@ -24,6 +27,8 @@ mod page;
 mod pressure;
 #[cfg(feature = "libraries")]
 mod ptxas;
+#[cfg(feature = "libraries")]
+mod requires;
 
 use clap::Parser;
 
@@ -44,9 +49,15 @@ enum Command {
     /// Change one token of valid files and compare the checker with the real assembler
     #[cfg(feature = "libraries")]
     Mutations(mutations::Args),
+    /// Compare an example of every kind of message of the real assembler with the code that covers it
+    #[cfg(feature = "libraries")]
+    Messages(messages::Args),
     /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
     #[cfg(feature = "libraries")]
     Diagnostics(diagnostics::Args),
+    /// Compare what files need with the versions and targets on which the real assembler takes them
+    #[cfg(feature = "libraries")]
+    Requires(requires::Args),
     /// Compare registers alive at once with those that the real assembler uses
     #[cfg(feature = "libraries")]
     Pressure(pressure::Args),
@@ -67,7 +78,11 @@ fn main() -> anyhow::Result<()> {
         #[cfg(feature = "libraries")]
         Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]
+        Command::Messages(args) => messages::run(&args),
+        #[cfg(feature = "libraries")]
         Command::Diagnostics(args) => diagnostics::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Requires(args) => requires::run(&args),
         #[cfg(feature = "libraries")]
         Command::Pressure(args) => pressure::run(&args),
         #[cfg(feature = "libraries")]

@@ -7,18 +7,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_isa::Target;
 use wait_timeout::ChildExt as _;
 
 /// How long one run may take.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// The assemblers at hand: the judge, and a newer one for texts whose `.version` it does not know.
+/// The assemblers at hand: the judge, a newer one for texts whose `.version` it does not know, and an older one for
+/// targets it knows no more.
 pub(crate) struct Assemblers {
     judge: Assembler,
     newer: Option<Assembler>,
+    older: Option<Assembler>,
 }
 
-struct Assembler {
+/// One of them.
+pub(crate) struct Assembler {
     path: PathBuf,
     release: String,
     /// `75`, `90a`, …: what it makes code for.
@@ -30,6 +34,8 @@ struct Assembler {
 pub(crate) enum Job {
     /// Read and check the text.
     Check,
+    /// The same for a module that others are linked to.
+    CheckRelocatable,
     /// Make a cubin.
     Code,
     /// Make a relocatable cubin.
@@ -68,9 +74,13 @@ impl Assemblers {
         let newer = std::env::var_os("PTXAS_NEWER")
             .map(PathBuf::from)
             .or_else(|| cached("13.5"));
+        let older = std::env::var_os("PTXAS_OLDER")
+            .map(PathBuf::from)
+            .or_else(|| cached("12.9"));
         Ok(Some(Self {
             judge,
             newer: newer.map(Assembler::ask).transpose()?,
+            older: older.map(Assembler::ask).transpose()?,
         }))
     }
 
@@ -89,9 +99,14 @@ impl Assemblers {
 
     /// The releases, for a headline.
     pub(crate) fn describe(&self) -> String {
-        let newer = self.newer.as_ref();
-        let newer = newer.map(|n| format!(" (and {} for newer texts)", n.release));
-        format!("ptxas {}{}", self.judge.release, newer.unwrap_or_default())
+        let mut text = format!("ptxas {}", self.judge.release);
+        let others = [(&self.newer, "texts"), (&self.older, "targets")];
+        for ((other, what), age) in others.into_iter().zip(["newer", "older"]) {
+            if let Some(other) = other {
+                text += &format!(", {} for {age} {what}", other.release);
+            }
+        }
+        text
     }
 
     /// Assembles a text in a folder of its own, where it is always called `module.ptx`.
@@ -101,6 +116,17 @@ impl Assemblers {
             Some(newer) if first.output.contains("Unsupported .version") => newer.run(text, job),
             _ => Ok(first),
         }
+    }
+
+    /// The one that makes code for a target itself: the judge, else the older one.
+    pub(crate) fn of_target(&self, target: Target) -> Option<&Assembler> {
+        let all = [Some(&self.judge), self.older.as_ref()];
+        all.into_iter().flatten().find(|a| a.knows(target))
+    }
+
+    /// Whether the judge makes code for a target.
+    pub(crate) fn judged(&self, target: Target) -> bool {
+        self.judge.knows(target)
     }
 }
 
@@ -117,10 +143,10 @@ fn cached(release: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(home)?;
     let libraries = fs::read_dir(cache.join("ptxas").join(release).join("lib")).ok()?;
-    let inside = "site-packages/nvidia/cu13/bin/ptxas";
+    let inside = ["cu13/bin/ptxas", "cuda_nvcc/bin/ptxas"];
     libraries
         .flatten()
-        .map(|python| python.path().join(inside))
+        .flat_map(|python| inside.map(|i| python.path().join("site-packages/nvidia").join(i)))
         .find(|p| p.is_file())
 }
 
@@ -152,6 +178,16 @@ impl Assembler {
         })
     }
 
+    fn knows(&self, target: Target) -> bool {
+        let name = target.text().trim_start_matches("sm_");
+        self.archs.iter().any(|a| a == name)
+    }
+
+    /// Its release, as in `13.2`.
+    pub(crate) fn release(&self) -> &str {
+        &self.release
+    }
+
     /// The architecture to assemble a text for: its target; for targets no longer made, the
     /// oldest one that is, and for what is no target `90`.
     fn arch(&self, text: &[u8]) -> &str {
@@ -175,7 +211,7 @@ impl Assembler {
         }
     }
 
-    fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
+    pub(crate) fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
         let folder = tempfile::tempdir()?;
         let (cubin, said) = (
             folder.path().join("module.cubin"),
@@ -183,10 +219,13 @@ impl Assembler {
         );
         fs::write(folder.path().join("module.ptx"), text)?;
         let mut command = Command::new(&self.path);
-        let kind = if job == Job::Check { "compute" } else { "sm" };
+        let kind = match job {
+            Job::Check | Job::CheckRelocatable => "compute",
+            Job::Code | Job::Relocatable | Job::Verbose => "sm",
+        };
         command.arg(format!("-arch={kind}_{}", self.arch(text)));
         command.args(match job {
-            Job::Relocatable => Some("-c"),
+            Job::CheckRelocatable | Job::Relocatable => Some("-c"),
             Job::Verbose => Some("-v"),
             Job::Check | Job::Code => None,
         });

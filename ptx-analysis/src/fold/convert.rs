@@ -72,6 +72,19 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
     Folded::new(bits, words.ty(0)?)
 }
 
+/// A copy; several operands are parts of the result, the first lowest.
+pub(super) fn mov(words: &Words, operands: &[u128]) -> Option<Folded> {
+    words.only(0)?;
+    if words.choice != [None, None] || words.logic.is_some() || words.ty(1).is_some() {
+        return None;
+    }
+    let ty = words.ty(0)?;
+    let width = ty.bits() / u16::try_from(operands.len()).ok().filter(|&n| n > 0)?;
+    let parts = (0u32..).zip(operands);
+    let shifted = parts.map(|(i, &raw)| (raw & mask(width)) << (i * u32::from(width)));
+    Folded::new(shifted.fold(0, |all, part| all | part), ty)
+}
+
 /// Two numbers saturated and put side by side, the second lowest; what is left is filled from the third operand.
 fn pack(words: &Words, operands: &[u128]) -> Option<Folded> {
     words.only(SAT)?;

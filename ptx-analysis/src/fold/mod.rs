@@ -3,13 +3,18 @@
 //! [`fold`] refuses (`None`) whatever the manual leaves open: division by zero, the bits of a NaN that an instruction
 //! makes, approximations. Opcodes are named in this folder and nowhere else: what an instruction computes is code.
 
+mod algebra;
 mod bits;
 mod compare;
 mod convert;
 mod float;
 mod integer;
+mod partial;
 mod soft;
 mod words;
+
+pub use algebra::{commutes, is_copy};
+pub use partial::fold_partial;
 
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 use words::Words;
@@ -71,6 +76,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let float = words.types().any(|ty| element(ty).is_float());
     // The one place that says which evaluator an instruction has.
     match opcode {
+        Opcode::Mov => convert::mov(&words, operands),
         Opcode::Cvt => convert::cvt(&words, operands),
         Opcode::Set | Opcode::Setp => compare::compare(opcode, &words, operands),
         Opcode::Selp | Opcode::Slct => compare::select(opcode, &words, operands),

@@ -45,13 +45,14 @@ pub(crate) struct Args {
     /// Exit with status 1 for warnings, too
     #[arg(long)]
     deny_warnings: bool,
-    /// Make warnings of a kind errors: a code, its name such as ignored-modifier, `unused` or `all`
+    /// Make warnings of a kind errors: a code, its name such as ignored-modifier, `unused`, `link` or `all`
     #[arg(long, value_name = "KIND", value_parser = kind)]
     deny: Vec<Kind>,
     /// Leave out warnings of a kind
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
-    /// Give warnings of a kind that are left out unless asked for: `unused`
+    /// Give warnings of a kind that are left out unless asked for: `unused`, or `link` for names that other modules
+    /// have to define
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
     /// Colours in the format human
@@ -147,6 +148,12 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
                 .filter(wanted),
         );
     }
+    let errors = |d: &Diagnostic| d.severity == Severity::Error;
+    if !diagnostics.iter().any(errors) {
+        let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
+        let later = ptx_verify::generation(&parsed.module);
+        diagnostics.extend(later.into_iter().filter(wanted));
+    }
     diagnostics.sort_by_key(|d| d.span.start);
     let warning = |d: &Diagnostic| d.severity == Severity::Warning;
     diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
@@ -171,8 +178,12 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
 enum Kind {
     All,
     Unused,
+    Link,
     One(Code),
 }
+
+/// A warning about modules that are not linked to others.
+const LINK: Code = Code::UnresolvedExtern;
 
 const UNUSED: [Code; 3] = [
     Code::UnusedRegister,
@@ -185,6 +196,7 @@ impl Kind {
         match self {
             Self::All => true,
             Self::Unused => UNUSED.contains(&code),
+            Self::Link => code == LINK,
             Self::One(one) => one == code,
         }
     }
@@ -197,6 +209,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     match text {
         "all" => Ok(Kind::All),
         "unused" => Ok(Kind::Unused),
+        "link" => Ok(Kind::Link),
         text => Code::ALL
             .iter()
             .find(same)

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use ptx_ir::{Item, LineIndex, Module, Severity};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_verify::Options;
@@ -67,7 +67,8 @@ fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
     let header = header_end(module);
     found.retain(|d| d.severity == Severity::Error && d.span.start >= header);
     if found.is_empty() {
-        out.write_all(&rewritten(parsed.module, args.target, version)?)?;
+        let text = ptx_verify::retarget(module, args.target, version);
+        out.write_all(&text.context("the header names no version or no target to rewrite")?)?;
         return Ok(Status::Well);
     }
     let report = &Report {
@@ -112,10 +113,4 @@ fn header_end(module: &Module) -> u32 {
         .filter(|(_, i)| header(*i))
         .map(|(id, _)| module.span(id));
     spans.map(|s| s.end).max().unwrap_or(0)
-}
-
-fn rewritten(mut module: Module, target: Target, version: PtxVersion) -> Result<Vec<u8>> {
-    module.set_version(version)?;
-    module.set_target(target)?;
-    Ok(ptx_print::verbatim(&module))
 }

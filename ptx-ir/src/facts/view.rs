@@ -3,7 +3,7 @@
 use ptx_isa::{Completion, Group, Modifier, Proxy, Role, Step};
 
 use super::form::{Flag, FormFacts, Part};
-use super::registers::{Leaves, Mentions, Place, operand_of, plain};
+use super::registers::{Leaves, Mentions, Place, Usage, operand_of, plain};
 use crate::{Body, Guard, Inst, InstId, Module, Operand};
 
 /// What is known of one instruction. Answers are read from the table and the operands; nothing is allocated.
@@ -202,6 +202,22 @@ impl<'a> Facts<'a> {
     /// memory too. Whether it may be executed where it was not before is another question: a load may fault.
     pub fn may_be_moved(&self) -> bool {
         self.may_be_duplicated() && !self.form.has(Flag::CARRY_READ | Flag::CARRY_WRITE)
+    }
+
+    /// The operands in the order of the form, with what happens to each: the halves of a pair and the elements of a
+    /// vector that the form names stand on their own. None where the table does not know the instruction.
+    pub fn parts(&self) -> impl Iterator<Item = (Operand, Usage)> + use<'a> {
+        let facts = *self;
+        let parts = facts.form.parts.iter();
+        parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
+    }
+
+    /// The register that an operand is, its signs left out; `None` where it is something else.
+    pub fn place(&self, operand: Operand) -> Option<Place> {
+        match plain(self.body, operand) {
+            (Operand::Reg(register), lane) => Some(Place { register, lane }),
+            _ => None,
+        }
     }
 
     /// The registers in an operand.

@@ -24,7 +24,9 @@ mod code {
     pub(super) const INTEGER: u8 = 65;
     /// An integer: eight bytes.
     pub(super) const VALUE: u8 = 66;
+    /// A number of floating point, rounded to single precision: four bytes.
     pub(super) const FLOAT: u8 = 67;
+    /// The same, written as the bits of single precision.
     pub(super) const SINGLE: u8 = 68;
     /// A variable: space, type.
     pub(super) const VARIABLE: u8 = 69;

@@ -92,6 +92,14 @@ impl<I: Iterator<Item = u8>> Reader<I> {
         flat.count = self.start(level + 1) - flat.first;
     }
 
+    fn float(&mut self) -> Option<f32> {
+        let mut value = [0; 4];
+        for byte in &mut value {
+            *byte = self.bytes.next()?;
+        }
+        Some(f32::from_le_bytes(value))
+    }
+
     fn leaf(&mut self, byte: u8) -> Option<Shape<'static>> {
         Some(match byte {
             0..code::REGISTER_END => Shape::Register(ScalarType::from_index(byte.into())?),
@@ -107,8 +115,8 @@ impl<I: Iterator<Item = u8>> Reader<I> {
                 }
                 Shape::Integer(i64::from_le_bytes(value))
             }
-            code::FLOAT => Shape::Float,
-            code::SINGLE => Shape::Single,
+            code::FLOAT => Shape::Float(self.float()?),
+            code::SINGLE => Shape::Single(self.float()?),
             code::VARIABLE => {
                 let space = self.index(StateSpace::from_index)?;
                 Shape::Variable(space, self.index(ScalarType::from_index)?)

@@ -2,7 +2,7 @@
 
 use super::types::{UNKNOWN, VECTOR, vector_register};
 use super::{BodyTypes, Named, ShapeKey, SymbolTypes, code};
-use crate::constant::ConstKind;
+use crate::constant::{ConstKind, ConstValue};
 use crate::{Address, AddressForm, Body, InstId, Operand, OperandRef, RegId};
 
 /// Reads the shapes of the instructions of one body.
@@ -116,8 +116,8 @@ impl<'m> Shapes<'m> {
                     ConstKind::Signed | ConstKind::Unsigned => {
                         integer(value.bits() as i64, values, key);
                     }
-                    ConstKind::Double => key.push(code::FLOAT),
-                    ConstKind::Single => key.push(code::SINGLE),
+                    ConstKind::Double => float(code::FLOAT, value, values, key),
+                    ConstKind::Single => float(code::SINGLE, value, values, key),
                     ConstKind::Invalid => return Err(Unknown),
                 }
             }
@@ -264,6 +264,12 @@ fn integer(value: i64, values: bool, key: &mut ShapeKey) {
         return;
     }
     key.push(code::VALUE);
+    value.to_le_bytes().into_iter().for_each(|b| key.push(b));
+}
+
+fn float(code: u8, value: ConstValue, values: bool, key: &mut ShapeKey) {
+    let value = value.as_float().filter(|_| values).unwrap_or(0.0) as f32;
+    key.push(code);
     value.to_le_bytes().into_iter().for_each(|b| key.push(b));
 }
 

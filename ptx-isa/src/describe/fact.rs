@@ -68,7 +68,9 @@ pub fn each_fact(
             RuleKind::Since(Cond::Always, floors) => {
                 (Topic::Since, !is_implied(form, index, floors))
             }
-            RuleKind::Since(when, _) | RuleKind::Until(when, _) => (Topic::Since, possible(when)),
+            RuleKind::Since(when, _)
+            | RuleKind::Until(when, _)
+            | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
             RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
             RuleKind::Default(slot, _, when) => {
                 let filled = chosen.is_some_and(|c| c.is_filled(usize::from(*slot)));

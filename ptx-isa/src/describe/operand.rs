@@ -99,6 +99,7 @@ const MARKS: &[(Marks, &str)] = &[
         Marks::LONG_GENERIC,
         "if generic an address of 32 or 64 bits and no handle",
     ),
+    (Marks::FRACTION, "above 0, at most 1"),
 ];
 
 fn each_detail(

@@ -31,6 +31,10 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
             given(f, form, &when)?;
             write!(f, "removed with {}", floors(list))
         }
+        RuleKind::Deprecated(when, list, instead) => {
+            given(f, form, &when)?;
+            write!(f, "deprecated since {}; write {instead}", floors(list))
+        }
         RuleKind::Default(slot, word, when) => {
             given(f, form, &when)?;
             write!(f, "without {} it is {word}", slot_name(form, slot))

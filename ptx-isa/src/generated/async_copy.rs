@@ -8,7 +8,7 @@ use crate::{
     Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 28] = [
+pub(crate) static FORMS: [Form; 31] = [
     // cp.async .ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     Form {
         section: "9.7.9.25.3.1",
@@ -1431,10 +1431,10 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &[],
     },
-    // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
+    // tensormap.replace .mode.elemtype{.ss}.b1024.b32 [addr], new_val
     Form {
         section: "9.7.9.26",
-        syntax: ".mode.field3{.ss}.b1024.b32 [addr], new_val",
+        syntax: ".mode.elemtype{.ss}.b1024.b32 [addr], new_val",
         complete: true,
         ptxas: false,
         slots: &[31, 37, 33, 34, 38],
@@ -1448,6 +1448,43 @@ pub(crate) static FORMS: [Form; 28] = [
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
             Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 3, 0x2000000, "sm_90a"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
+    Form {
+        section: "9.7.9.26",
+        syntax: ".mode.field3{.ss}.b1024.b32 [addr], new_val",
+        complete: true,
+        ptxas: false,
+        slots: &[31, 39, 33, 34, 38],
+        accepted: TokenSet(83),
+        ignored: TokenSet(73),
+        operands: &[
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
+            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
@@ -1463,7 +1500,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(82)),
+                    Cond::Holds(1, TokenSet(84)),
                     &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
                         Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
@@ -1480,14 +1517,88 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &[],
     },
+    // tensormap.replace .mode.interleave_layout{.ss}.b1024.b32 [addr], new_val
+    Form {
+        section: "9.7.9.26",
+        syntax: ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val",
+        complete: true,
+        ptxas: false,
+        slots: &[31, 40, 33, 34, 38],
+        accepted: TokenSet(86),
+        ignored: TokenSet(73),
+        operands: &[
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
+            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 2, 1),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 3, 0x2000000, "sm_90a"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // tensormap.replace .mode.fill_mode{.ss}.b1024.b32 [addr], new_val
+    Form {
+        section: "9.7.9.26",
+        syntax: ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val",
+        complete: true,
+        ptxas: false,
+        slots: &[31, 41, 33, 34, 38],
+        accepted: TokenSet(88),
+        ignored: TokenSet(73),
+        operands: &[
+            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+                .mark(Marks::TENSORMAP)
+                .mark(Marks::LONG)
+                .access(Access::Update)
+                .spaces(Spaces::Slot(2))
+                .size(Size::Fixed(128)),
+            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 1, 1),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(
+                Cond::Always,
+                &[
+                    Floor::new(8, 3, 0x2000000, "sm_90a"),
+                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                ],
+            ),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+        }],
+        notes: &[],
+        differences: &[],
+    },
     // cp.async.mbarrier.arrive {.noinc}{.shared{::cta}}.b64 [addr]
     Form {
         section: "9.7.13.15.15",
         syntax: "{.noinc}{.shared{::cta}}.b64 [addr]",
         complete: true,
         ptxas: false,
-        slots: &[39, 40, 41],
-        accepted: TokenSet(84),
+        slots: &[42, 43, 44],
+        accepted: TokenSet(90),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
@@ -1521,8 +1632,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size",
         complete: true,
         ptxas: false,
-        slots: &[2, 42, 43, 44, 45, 46, 47],
-        accepted: TokenSet(90),
+        slots: &[2, 45, 46, 47, 48, 49, 50],
+        accepted: TokenSet(96),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 51, 3, 52],
-        accepted: TokenSet(95),
+        slots: &[51, 52, 53, 54, 3, 55],
+        accepted: TokenSet(101),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -37,7 +37,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -64,7 +64,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -84,7 +84,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -92,7 +92,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(98)), Cond::Holds(5, TokenSet(36))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(104)),
+                    Cond::Holds(5, TokenSet(36)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -104,7 +107,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::Holds(5, TokenSet(105)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -113,7 +119,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
@@ -141,8 +147,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op.castype d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 53, 54],
-        accepted: TokenSet(102),
+        slots: &[51, 52, 53, 56, 57],
+        accepted: TokenSet(108),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -160,7 +166,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -180,7 +186,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -201,14 +207,14 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::All(&[Cond::Holds(3, TokenSet(103)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(109)), Cond::Holds(4, TokenSet(75))]),
                     Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(103)),
+                    Cond::Holds(3, TokenSet(109)),
                     Cond::Operand(3, OperandTest::Immediate),
                     Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
                 ])),
@@ -241,8 +247,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 55, 56],
-        accepted: TokenSet(106),
+        slots: &[51, 52, 53, 58, 59],
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -260,7 +266,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -280,7 +286,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -326,8 +332,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 55, 57],
-        accepted: TokenSet(108),
+        slots: &[51, 52, 53, 58, 60],
+        accepted: TokenSet(114),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -345,7 +351,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -365,7 +371,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -390,7 +396,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
+                    Cond::Holds(1, TokenSet(115)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -418,8 +424,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 58, 3, 57],
-        accepted: TokenSet(110),
+        slots: &[51, 52, 53, 61, 3, 60],
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -440,7 +446,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -467,7 +473,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -487,7 +493,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -496,7 +502,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
+                    Cond::Holds(1, TokenSet(115)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -524,8 +530,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(112),
+        slots: &[51, 52, 53, 19, 20, 3, 62],
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -548,7 +554,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -575,7 +581,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -595,7 +601,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -625,8 +631,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(114),
+        slots: &[51, 52, 53, 19, 20, 3, 63],
+        accepted: TokenSet(120),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -649,7 +655,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -676,7 +682,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -696,7 +702,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -726,8 +732,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(116),
+        slots: &[51, 52, 53, 19, 20, 3, 64],
+        accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -750,7 +756,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -777,7 +783,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -797,7 +803,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -827,8 +833,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(118),
+        slots: &[51, 52, 53, 19, 20, 3, 65],
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -851,7 +857,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(96)),
+                    Cond::Holds(2, TokenSet(102)),
                 ])),
                 ptxas: false,
             },
@@ -878,7 +884,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -898,7 +904,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -928,8 +934,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(121),
+        slots: &[51, 52, 66, 19, 3, 67, 68],
+        accepted: TokenSet(127),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -973,7 +979,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1005,8 +1011,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(124),
+        slots: &[51, 52, 66, 69, 20, 3, 70, 71],
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1050,7 +1056,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1082,8 +1088,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[48, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(126),
+        slots: &[51, 52, 66, 69, 20, 3, 67, 72],
+        accepted: TokenSet(132),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1127,7 +1133,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1159,8 +1165,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 71, 3, 52],
-        accepted: TokenSet(128),
+        slots: &[73, 52, 53, 74, 3, 55],
+        accepted: TokenSet(134),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1197,7 +1203,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1217,7 +1223,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1233,7 +1239,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(32)), Cond::Holds(5, TokenSet(99))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(32)),
+                    Cond::Holds(5, TokenSet(105)),
+                ),
                 ptxas: false,
             },
             Rule {
@@ -1242,7 +1251,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(100))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
@@ -1268,8 +1277,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 59],
-        accepted: TokenSet(129),
+        slots: &[73, 52, 53, 19, 20, 3, 62],
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1308,7 +1317,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1328,7 +1337,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1356,8 +1365,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 60],
-        accepted: TokenSet(130),
+        slots: &[73, 52, 53, 19, 20, 3, 63],
+        accepted: TokenSet(136),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1396,7 +1405,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1416,7 +1425,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1444,8 +1453,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 61],
-        accepted: TokenSet(131),
+        slots: &[73, 52, 53, 19, 20, 3, 64],
+        accepted: TokenSet(137),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1484,7 +1493,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1504,7 +1513,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1532,8 +1541,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 50, 19, 20, 3, 62],
-        accepted: TokenSet(132),
+        slots: &[73, 52, 53, 19, 20, 3, 65],
+        accepted: TokenSet(138),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1572,7 +1581,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1592,7 +1601,7 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(96))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
                 ptxas: false,
             },
             Rule {
@@ -1620,8 +1629,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 19, 3, 64, 65],
-        accepted: TokenSet(133),
+        slots: &[73, 52, 66, 19, 3, 67, 68],
+        accepted: TokenSet(139),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1660,7 +1669,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1690,8 +1699,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 66, 20, 3, 67, 68],
-        accepted: TokenSet(134),
+        slots: &[73, 52, 66, 69, 20, 3, 70, 71],
+        accepted: TokenSet(140),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1730,7 +1739,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1760,8 +1769,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[70, 49, 63, 66, 20, 3, 64, 69],
-        accepted: TokenSet(135),
+        slots: &[73, 52, 66, 69, 20, 3, 67, 72],
+        accepted: TokenSet(141),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1800,7 +1809,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1830,8 +1839,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 75, 76],
-        accepted: TokenSet(137),
+        slots: &[75, 76, 77, 8, 78, 79],
+        accepted: TokenSet(143),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1877,8 +1886,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 77, 78],
-        accepted: TokenSet(138),
+        slots: &[75, 76, 77, 8, 80, 81],
+        accepted: TokenSet(144),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1924,8 +1933,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 79, 80],
-        accepted: TokenSet(139),
+        slots: &[75, 76, 77, 8, 82, 83],
+        accepted: TokenSet(145),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1971,8 +1980,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[72, 73, 74, 8, 19, 81],
-        accepted: TokenSet(140),
+        slots: &[75, 76, 77, 8, 19, 84],
+        accepted: TokenSet(146),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2018,8 +2027,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: "{.mmio}.sem.scope{.ss}.add.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[82, 83, 84, 85, 19, 86],
-        accepted: TokenSet(143),
+        slots: &[85, 86, 87, 88, 19, 89],
+        accepted: TokenSet(149),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2032,8 +2041,12 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(115))),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),

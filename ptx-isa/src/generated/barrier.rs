@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".sync{.aligned} a{, b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 87],
-        accepted: TokenSet(144),
+        slots: &[49, 90],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -59,8 +59,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: "{.aligned} a, b",
         complete: true,
         ptxas: false,
-        slots: &[87],
-        accepted: TokenSet(89),
+        slots: &[90],
+        accepted: TokenSet(95),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -102,8 +102,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".popc{.aligned}.u32 d, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[88, 87, 89],
-        accepted: TokenSet(146),
+        slots: &[91, 90, 92],
+        accepted: TokenSet(152),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -150,8 +150,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".op{.aligned}.pred p, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[90, 87, 91],
-        accepted: TokenSet(149),
+        slots: &[93, 90, 94],
+        accepted: TokenSet(155),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -198,8 +198,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".sync a{, b}",
         complete: true,
         ptxas: false,
-        slots: &[46],
-        accepted: TokenSet(88),
+        slots: &[49],
+        accepted: TokenSet(94),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -297,8 +297,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".popc.u32 d, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[88, 89],
-        accepted: TokenSet(150),
+        slots: &[91, 92],
+        accepted: TokenSet(156),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -345,8 +345,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".op.pred p, a{, b}, c",
         complete: true,
         ptxas: false,
-        slots: &[90, 91],
-        accepted: TokenSet(151),
+        slots: &[93, 94],
+        accepted: TokenSet(157),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -393,8 +393,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".sync membermask",
         complete: true,
         ptxas: false,
-        slots: &[46],
-        accepted: TokenSet(88),
+        slots: &[49],
+        accepted: TokenSet(94),
         ignored: TokenSet(6),
         operands: &[Operand::new("membermask", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Scalar(ScalarType::U32))],
@@ -430,8 +430,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: "{.sem}{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[92, 87],
-        accepted: TokenSet(153),
+        slots: &[95, 90],
+        accepted: TokenSet(159),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -475,8 +475,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: "{.acquire}{.aligned}",
         complete: true,
         ptxas: false,
-        slots: &[93, 87],
-        accepted: TokenSet(155),
+        slots: &[96, 90],
+        accepted: TokenSet(161),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -520,8 +520,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: "{.sem}.scope",
         complete: true,
         ptxas: false,
-        slots: &[94, 45],
-        accepted: TokenSet(157),
+        slots: &[97, 48],
+        accepted: TokenSet(163),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -531,14 +531,14 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(158)),
+                    Cond::Holds(0, TokenSet(164)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -568,8 +568,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".acquire.sync_restrict::shared::cluster.cluster",
         complete: true,
         ptxas: false,
-        slots: &[95, 96, 97],
-        accepted: TokenSet(160),
+        slots: &[98, 99, 100],
+        accepted: TokenSet(166),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -600,8 +600,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".release.sync_restrict::shared::cta.cluster",
         complete: true,
         ptxas: false,
-        slots: &[44, 98, 97],
-        accepted: TokenSet(162),
+        slots: &[47, 101, 100],
+        accepted: TokenSet(168),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -632,8 +632,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".mbarrier_init.release{.restrict}.cluster",
         complete: true,
         ptxas: false,
-        slots: &[99, 44, 100, 97],
-        accepted: TokenSet(165),
+        slots: &[102, 47, 103, 100],
+        accepted: TokenSet(171),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -673,8 +673,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".proxykind{.restrict}",
         complete: true,
         ptxas: false,
-        slots: &[101, 100],
-        accepted: TokenSet(167),
+        slots: &[104, 103],
+        accepted: TokenSet(173),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -684,7 +684,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(168)),
+                    Cond::Holds(0, TokenSet(174)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -713,8 +713,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".tensormap::generic.release.scope",
         complete: true,
         ptxas: false,
-        slots: &[43, 44, 45],
-        accepted: TokenSet(169),
+        slots: &[46, 47, 48],
+        accepted: TokenSet(175),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -751,8 +751,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".tensormap::generic.acquire.scope [addr], size",
         complete: true,
         ptxas: false,
-        slots: &[43, 95, 45],
-        accepted: TokenSet(170),
+        slots: &[46, 98, 48],
+        accepted: TokenSet(176),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
@@ -792,8 +792,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".async::generic.acquire.sync_restrict::shared::cluster.cluster",
         complete: true,
         ptxas: false,
-        slots: &[102, 95, 96, 97],
-        accepted: TokenSet(172),
+        slots: &[105, 98, 99, 100],
+        accepted: TokenSet(178),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -830,8 +830,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".async::generic.release.sync_restrict::shared::cta.cluster",
         complete: true,
         ptxas: false,
-        slots: &[102, 44, 98, 97],
-        accepted: TokenSet(173),
+        slots: &[105, 47, 101, 100],
+        accepted: TokenSet(179),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -868,8 +868,8 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".level",
         complete: true,
         ptxas: false,
-        slots: &[103],
-        accepted: TokenSet(174),
+        slots: &[106],
+        accepted: TokenSet(180),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -879,7 +879,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(109)),
+                    Cond::Holds(0, TokenSet(115)),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -909,13 +909,13 @@ pub(crate) static FORMS: [Form; 22] = [
         syntax: ".proxykind",
         complete: true,
         ptxas: false,
-        slots: &[101],
-        accepted: TokenSet(175),
+        slots: &[104],
+        accepted: TokenSet(181),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(176))),
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(182))),
                 ptxas: true,
             },
             Rule {

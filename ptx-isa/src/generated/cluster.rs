@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 5] = [
         syntax: ".action",
         complete: true,
         ptxas: false,
-        slots: &[104],
-        accepted: TokenSet(177),
+        slots: &[107],
+        accepted: TokenSet(183),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 kind: EffectKind::Side,
             },
             Effect {
-                when: Cond::Holds(0, TokenSet(178)),
+                when: Cond::Holds(0, TokenSet(184)),
                 kind: EffectKind::Fence,
             },
         ],
@@ -43,8 +43,8 @@ pub(crate) static FORMS: [Form; 5] = [
         syntax: "{.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]",
         complete: true,
         ptxas: false,
-        slots: &[105, 8, 106, 57],
-        accepted: TokenSet(180),
+        slots: &[108, 8, 109, 60],
+        accepted: TokenSet(186),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -98,8 +98,8 @@ pub(crate) static FORMS: [Form; 5] = [
         syntax: ".is_canceled.pred.b128 pred, try_cancel_response",
         complete: true,
         ptxas: false,
-        slots: &[107, 91, 57],
-        accepted: TokenSet(182),
+        slots: &[110, 94, 60],
+        accepted: TokenSet(188),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -120,8 +120,8 @@ pub(crate) static FORMS: [Form; 5] = [
         syntax: ".get_first_ctaid.v4.b32.b128 d, try_cancel_response",
         complete: true,
         ptxas: false,
-        slots: &[108, 109, 38, 57],
-        accepted: TokenSet(185),
+        slots: &[111, 112, 38, 60],
+        accepted: TokenSet(191),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -145,8 +145,8 @@ pub(crate) static FORMS: [Form; 5] = [
         syntax: ".dimension.b32.b128 reg, try_cancel_response",
         complete: true,
         ptxas: false,
-        slots: &[110, 38, 57],
-        accepted: TokenSet(187),
+        slots: &[113, 38, 60],
+        accepted: TokenSet(193),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

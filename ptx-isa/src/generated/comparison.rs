@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[111, 112, 113, 114],
-        accepted: TokenSet(192),
+        slots: &[114, 115, 116, 117],
+        accepted: TokenSet(198),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,27 +26,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Holds(3, TokenSet(196)),
+                    Cond::Holds(0, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(202)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, TokenSet(204)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(120))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(126))),
                 ptxas: false,
             },
             Rule {
@@ -55,7 +55,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(100)),
+                    Cond::Holds(3, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -72,8 +72,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[111, 115, 112, 113, 114],
-        accepted: TokenSet(199),
+        slots: &[114, 118, 115, 116, 117],
+        accepted: TokenSet(205),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -86,27 +86,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(4, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Holds(4, TokenSet(196)),
+                    Cond::Holds(0, TokenSet(201)),
+                    Cond::Holds(4, TokenSet(202)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Holds(4, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(4, TokenSet(204)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(120))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(126))),
                 ptxas: false,
             },
             Rule {
@@ -115,7 +115,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(100)),
+                    Cond::Holds(4, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -132,8 +132,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[111, 112, 116],
-        accepted: TokenSet(192),
+        slots: &[114, 115, 119],
+        accepted: TokenSet(198),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -149,27 +149,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(2, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Holds(2, TokenSet(196)),
+                    Cond::Holds(0, TokenSet(201)),
+                    Cond::Holds(2, TokenSet(202)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Holds(2, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(2, TokenSet(204)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(120))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(126))),
                 ptxas: false,
             },
             Rule {
@@ -178,7 +178,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(100)),
+                    Cond::Holds(2, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -195,8 +195,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[111, 115, 112, 116],
-        accepted: TokenSet(199),
+        slots: &[114, 118, 115, 119],
+        accepted: TokenSet(205),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -215,27 +215,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(195)),
-                    Cond::Holds(3, TokenSet(196)),
+                    Cond::Holds(0, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(202)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Holds(3, TokenSet(198)),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, TokenSet(204)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(120))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(126))),
                 ptxas: false,
             },
             Rule {
@@ -244,7 +244,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(100)),
+                    Cond::Holds(3, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -261,8 +261,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[116],
-        accepted: TokenSet(200),
+        slots: &[119],
+        accepted: TokenSet(206),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -279,7 +279,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(100)),
+                    Cond::Holds(0, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -296,8 +296,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".dtype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[117, 118],
-        accepted: TokenSet(200),
+        slots: &[120, 121],
+        accepted: TokenSet(206),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -312,7 +312,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(100)),
+                    Cond::Holds(0, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -329,8 +329,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: "{.ftz}.dtype.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 117, 65],
-        accepted: TokenSet(202),
+        slots: &[115, 120, 68],
+        accepted: TokenSet(208),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -345,7 +345,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(100)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -362,8 +362,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.f16.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 59, 120],
-        accepted: TokenSet(205),
+        slots: &[122, 115, 62, 123],
+        accepted: TokenSet(211),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -373,7 +373,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(111)),
+                    Cond::Holds(3, TokenSet(117)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -383,20 +383,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(212))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(207)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(213)))),
                 ptxas: false,
             },
             Rule {
@@ -415,8 +415,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 59, 120],
-        accepted: TokenSet(208),
+        slots: &[122, 118, 115, 62, 123],
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -429,7 +429,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(111)),
+                    Cond::Holds(4, TokenSet(117)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -439,20 +439,20 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(4, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(206))),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(212))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(207)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(213)))),
                 ptxas: false,
             },
             Rule {
@@ -471,8 +471,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.bf16.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 61, 121],
-        accepted: TokenSet(210),
+        slots: &[122, 64, 124],
+        accepted: TokenSet(216),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -492,15 +492,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(2, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(206))),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(212))),
                 ),
                 ptxas: false,
             },
@@ -520,8 +520,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.bf16.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 61, 121],
-        accepted: TokenSet(211),
+        slots: &[122, 118, 64, 124],
+        accepted: TokenSet(217),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -545,15 +545,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(0, TokenSet(194)),
+                    Cond::Holds(3, TokenSet(199)),
+                    Cond::Holds(0, TokenSet(200)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(197)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(206))),
+                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(212))),
                 ),
                 ptxas: false,
             },
@@ -573,8 +573,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 122, 59],
-        accepted: TokenSet(213),
+        slots: &[122, 115, 125, 62],
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -600,8 +600,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 122, 59],
-        accepted: TokenSet(214),
+        slots: &[122, 118, 115, 125, 62],
+        accepted: TokenSet(220),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -630,8 +630,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 122, 61],
-        accepted: TokenSet(215),
+        slots: &[122, 125, 64],
+        accepted: TokenSet(221),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -657,8 +657,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 122, 61],
-        accepted: TokenSet(216),
+        slots: &[122, 118, 125, 64],
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -688,8 +688,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.dtype.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 123, 60],
-        accepted: TokenSet(218),
+        slots: &[122, 115, 126, 63],
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -724,8 +724,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 123, 60],
-        accepted: TokenSet(219),
+        slots: &[122, 118, 115, 126, 63],
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -763,8 +763,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.dtype.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 124, 62],
-        accepted: TokenSet(221),
+        slots: &[122, 127, 65],
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -790,8 +790,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 124, 62],
-        accepted: TokenSet(222),
+        slots: &[122, 118, 127, 65],
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -821,8 +821,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp{.ftz}.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 112, 125],
-        accepted: TokenSet(224),
+        slots: &[122, 115, 128],
+        accepted: TokenSet(230),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -842,7 +842,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -863,8 +863,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 112, 125],
-        accepted: TokenSet(225),
+        slots: &[122, 118, 115, 128],
+        accepted: TokenSet(231),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -887,7 +887,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(111)),
+                    Cond::Holds(3, TokenSet(117)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -908,8 +908,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.type p{|q}, a, b",
         complete: true,
         ptxas: false,
-        slots: &[119, 126],
-        accepted: TokenSet(227),
+        slots: &[122, 129],
+        accepted: TokenSet(233),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -929,7 +929,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(115)),
+                    Cond::Holds(1, TokenSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -950,8 +950,8 @@ pub(crate) static FORMS: [Form; 23] = [
         syntax: ".CmpOp.BoolOp.type p{|q}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[119, 115, 126],
-        accepted: TokenSet(228),
+        slots: &[122, 118, 129],
+        accepted: TokenSet(234),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -975,7 +975,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(115)),
+                    Cond::Holds(2, TokenSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,

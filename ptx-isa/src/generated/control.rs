@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} tgt",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -43,8 +43,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} index, tlist",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -75,8 +75,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} func{, (param-list)}",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -115,8 +115,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, flist",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -162,8 +162,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni} {(ret-param),} fptr{, (param-list)}, fproto",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -209,8 +209,8 @@ pub(crate) static FORMS: [Form; 7] = [
         syntax: "{.uni}",
         complete: true,
         ptxas: false,
-        slots: &[127],
-        accepted: TokenSet(229),
+        slots: &[130],
+        accepted: TokenSet(235),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -30,6 +30,8 @@ pub enum Directive {
     Callprototype,
     /// `.maxnreg`
     Maxnreg,
+    /// `.local_maxnreg`
+    LocalMaxnreg,
     /// `.maxntid`
     Maxntid,
     /// `.reqntid`
@@ -102,9 +104,9 @@ pub enum Directive {
     NvIntermediateSourceSection,
 }
 
-words!(Directive, 45);
+words!(Directive, 46);
 
-static VARIANTS: [Directive; 45] = [
+static VARIANTS: [Directive; 46] = [
     Directive::Version,
     Directive::Target,
     Directive::AddressSize,
@@ -115,6 +117,7 @@ static VARIANTS: [Directive; 45] = [
     Directive::Calltargets,
     Directive::Callprototype,
     Directive::Maxnreg,
+    Directive::LocalMaxnreg,
     Directive::Maxntid,
     Directive::Reqntid,
     Directive::Minnctapersm,
@@ -152,7 +155,7 @@ static VARIANTS: [Directive; 45] = [
     Directive::NvIntermediateSourceSection,
 ];
 
-static TEXTS: [&str; 45] = [
+static TEXTS: [&str; 46] = [
     ".version",
     ".target",
     ".address_size",
@@ -163,6 +166,7 @@ static TEXTS: [&str; 45] = [
     ".calltargets",
     ".callprototype",
     ".maxnreg",
+    ".local_maxnreg",
     ".maxntid",
     ".reqntid",
     ".minnctapersm",
@@ -200,16 +204,16 @@ static TEXTS: [&str; 45] = [
     ".nv_intermediate_source_section",
 ];
 
-static DISPLACEMENTS: [u16; 16] = [9, 0, 6, 0, 2, 0, 15, 8, 0, 1, 2, 4, 0, 0, 2, 4];
+static DISPLACEMENTS: [u16; 16] = [1, 0, 16, 0, 2, 0, 15, 8, 0, 0, 2, 4, 0, 0, 0, 17];
 
 static PLACES: [u16; 64] = [
-    42, 6, 34, 65535, 30, 39, 65535, 65535, 65535, 11, 65535, 65535, 8, 65535, 26, 44, 32, 65535,
-    65535, 31, 65535, 38, 2, 65535, 3, 25, 16, 22, 9, 65535, 15, 5, 20, 14, 4, 21, 33, 23, 37, 36,
-    10, 65535, 65535, 40, 43, 7, 35, 0, 65535, 1, 65535, 17, 18, 65535, 28, 41, 24, 65535, 65535,
-    13, 19, 12, 29, 27,
+    43, 6, 35, 27, 31, 40, 65535, 0, 65535, 12, 65535, 65535, 8, 65535, 20, 45, 33, 65535, 29, 32,
+    65535, 39, 10, 65535, 3, 65535, 17, 23, 13, 65535, 16, 5, 21, 15, 4, 22, 26, 24, 38, 37, 11,
+    65535, 65535, 41, 44, 7, 36, 18, 9, 1, 65535, 65535, 19, 65535, 65535, 42, 25, 65535, 65535,
+    14, 34, 2, 30, 28,
 ];
 
-pub(crate) static FACTS: [DirectiveFacts; 45] = [
+pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .version
     DirectiveFacts {
         section: "11.1.1",
@@ -307,6 +311,16 @@ pub(crate) static FACTS: [DirectiveFacts; 45] = [
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(1, 3),
+        until: None,
+        target: None,
+    },
+    // .local_maxnreg
+    DirectiveFacts {
+        section: "11.4.1",
+        places: &[Place::Entry, Place::Func],
+        ending: Ending::Open,
+        integers: Some((1, 1)),
+        since: PtxVersion::new(8, 8),
         until: None,
         target: None,
     },

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(231),
+        slots: &[131, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -50,8 +50,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[129, 86],
-        accepted: TokenSet(231),
+        slots: &[132, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -65,7 +65,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -91,8 +91,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(231),
+        slots: &[131, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -106,7 +106,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -126,8 +126,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[129, 86],
-        accepted: TokenSet(231),
+        slots: &[132, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -141,7 +141,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -167,8 +167,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".cc.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[128, 86],
-        accepted: TokenSet(231),
+        slots: &[131, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -183,7 +183,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: "{.cc}.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[129, 86],
-        accepted: TokenSet(231),
+        slots: &[132, 89],
+        accepted: TokenSet(237),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -219,7 +219,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(238)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,

@@ -15,9 +15,9 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.op}.type p, a",
         complete: true,
         ptxas: false,
-        slots: &[130, 131],
-        accepted: TokenSet(234),
-        ignored: TokenSet(235),
+        slots: &[133, 134],
+        accepted: TokenSet(240),
+        ignored: TokenSet(241),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -37,8 +37,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[131],
-        accepted: TokenSet(198),
+        slots: &[134],
+        accepted: TokenSet(204),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -60,8 +60,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[132, 112, 133, 65],
-        accepted: TokenSet(238),
+        slots: &[135, 115, 136, 68],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -75,7 +75,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -92,8 +92,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[132, 112, 134],
-        accepted: TokenSet(242),
+        slots: &[135, 115, 137],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -119,8 +119,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[132, 135],
-        accepted: TokenSet(243),
+        slots: &[135, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -142,8 +142,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 133, 65],
-        accepted: TokenSet(238),
+        slots: &[139, 115, 136, 68],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -157,7 +157,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -174,8 +174,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 134],
-        accepted: TokenSet(242),
+        slots: &[139, 115, 137],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -201,8 +201,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 135],
-        accepted: TokenSet(243),
+        slots: &[139, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -224,8 +224,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}{.sat}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 133, 65],
-        accepted: TokenSet(238),
+        slots: &[139, 115, 136, 68],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -239,7 +239,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(239)), Cond::Holds(0, TokenSet(240))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -256,8 +256,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}{.ftz}.f32x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 112, 134],
-        accepted: TokenSet(242),
+        slots: &[139, 115, 137],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -283,8 +283,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.rnd}.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[136, 135],
-        accepted: TokenSet(243),
+        slots: &[139, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -306,8 +306,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 133, 65],
-        accepted: TokenSet(238),
+        slots: &[140, 115, 136, 68],
+        accepted: TokenSet(244),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -330,8 +330,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}.f32x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 134],
-        accepted: TokenSet(242),
+        slots: &[140, 115, 137],
+        accepted: TokenSet(248),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -360,8 +360,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 135],
-        accepted: TokenSet(243),
+        slots: &[140, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -384,8 +384,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 133, 65],
-        accepted: TokenSet(244),
+        slots: &[115, 136, 68],
+        accepted: TokenSet(250),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -414,8 +414,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}{.sat}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 133, 65],
-        accepted: TokenSet(238),
+        slots: &[140, 115, 136, 68],
+        accepted: TokenSet(244),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -438,8 +438,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 135],
-        accepted: TokenSet(243),
+        slots: &[140, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -462,8 +462,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -485,18 +485,30 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(247),
+        slots: &[140, 115, 68],
+        accepted: TokenSet(253),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Function),
+                        Cond::Operand(2, OperandTest::Function),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -508,8 +520,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[137, 135],
-        accepted: TokenSet(243),
+        slots: &[140, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -518,15 +530,25 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Function),
+                        Cond::Operand(2, OperandTest::Function),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(239)),
-                        Cond::Holds(0, TokenSet(240)),
+                        Cond::Holds(0, TokenSet(255)),
+                        Cond::Holds(0, TokenSet(245)),
+                        Cond::Holds(0, TokenSet(246)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -544,8 +566,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -573,8 +595,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -602,8 +624,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 65],
-        accepted: TokenSet(249),
+        slots: &[115, 68],
+        accepted: TokenSet(256),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -625,8 +647,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 65],
-        accepted: TokenSet(249),
+        slots: &[115, 68],
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -647,8 +669,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -669,8 +691,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 65],
-        accepted: TokenSet(249),
+        slots: &[115, 68],
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -691,8 +713,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -713,8 +735,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 65],
-        accepted: TokenSet(251),
+        slots: &[115, 142, 143, 68],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -735,7 +757,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -752,8 +774,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 141, 65],
-        accepted: TokenSet(254),
+        slots: &[115, 142, 144, 68],
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -776,8 +798,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -799,8 +821,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 65],
-        accepted: TokenSet(251),
+        slots: &[115, 142, 143, 68],
+        accepted: TokenSet(258),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -821,7 +843,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -838,8 +860,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: "{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 141, 65],
-        accepted: TokenSet(254),
+        slots: &[115, 142, 144, 68],
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -862,8 +884,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -885,8 +907,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -907,8 +929,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(247),
+        slots: &[140, 115, 68],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -929,8 +951,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 135],
-        accepted: TokenSet(243),
+        slots: &[140, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -938,15 +960,22 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Operand(1, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(239)),
-                        Cond::Holds(0, TokenSet(240)),
+                        Cond::Holds(0, TokenSet(255)),
+                        Cond::Holds(0, TokenSet(245)),
+                        Cond::Holds(0, TokenSet(246)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -964,8 +993,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.ftz.f64 d, a",
         complete: true,
         ptxas: true,
-        slots: &[137, 142, 135],
-        accepted: TokenSet(255),
+        slots: &[140, 145, 138],
+        accepted: TokenSet(262),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -973,15 +1002,22 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Operand(1, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(239)),
-                        Cond::Holds(0, TokenSet(240)),
+                        Cond::Holds(0, TokenSet(255)),
+                        Cond::Holds(0, TokenSet(245)),
+                        Cond::Holds(0, TokenSet(246)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -999,8 +1035,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1027,8 +1063,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 142, 135],
-        accepted: TokenSet(256),
+        slots: &[141, 145, 138],
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1049,8 +1085,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1071,8 +1107,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 112, 65],
-        accepted: TokenSet(247),
+        slots: &[140, 115, 68],
+        accepted: TokenSet(253),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1093,8 +1129,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".rnd.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[137, 135],
-        accepted: TokenSet(243),
+        slots: &[140, 138],
+        accepted: TokenSet(249),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1102,15 +1138,22 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Operand(1, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(239)),
-                        Cond::Holds(0, TokenSet(240)),
+                        Cond::Holds(0, TokenSet(255)),
+                        Cond::Holds(0, TokenSet(245)),
+                        Cond::Holds(0, TokenSet(246)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1128,8 +1171,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1156,8 +1199,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1184,8 +1227,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1206,8 +1249,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 135],
-        accepted: TokenSet(257),
+        slots: &[141, 138],
+        accepted: TokenSet(264),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1228,8 +1271,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1256,8 +1299,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[135],
-        accepted: TokenSet(100),
+        slots: &[138],
+        accepted: TokenSet(106),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1284,8 +1327,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx.ftz.f64 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 142, 135],
-        accepted: TokenSet(256),
+        slots: &[141, 145, 138],
+        accepted: TokenSet(263),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1306,8 +1349,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1328,8 +1371,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1356,8 +1399,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1378,8 +1421,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1406,8 +1449,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1428,8 +1471,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1456,8 +1499,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx{.ftz}.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 112, 65],
-        accepted: TokenSet(246),
+        slots: &[141, 115, 68],
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1478,8 +1521,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[65],
-        accepted: TokenSet(120),
+        slots: &[68],
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1506,8 +1549,8 @@ pub(crate) static FORMS: [Form; 58] = [
         syntax: ".approx.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 65],
-        accepted: TokenSet(258),
+        slots: &[141, 68],
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

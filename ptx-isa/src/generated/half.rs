@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 133, 59],
-        accepted: TokenSet(260),
+        slots: &[146, 115, 136, 62],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 112, 133, 60],
-        accepted: TokenSet(261),
+        slots: &[146, 115, 136, 63],
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -69,8 +69,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 61],
-        accepted: TokenSet(262),
+        slots: &[146, 64],
+        accepted: TokenSet(269),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -96,8 +96,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[143, 62],
-        accepted: TokenSet(263),
+        slots: &[146, 65],
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -123,8 +123,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 133, 59],
-        accepted: TokenSet(260),
+        slots: &[147, 115, 136, 62],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -150,8 +150,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 133, 60],
-        accepted: TokenSet(261),
+        slots: &[147, 115, 136, 63],
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -177,8 +177,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 61],
-        accepted: TokenSet(262),
+        slots: &[147, 64],
+        accepted: TokenSet(269),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -204,8 +204,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 62],
-        accepted: TokenSet(263),
+        slots: &[147, 65],
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -231,8 +231,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 133, 59],
-        accepted: TokenSet(260),
+        slots: &[147, 115, 136, 62],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -258,8 +258,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}{.ftz}{.sat}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 112, 133, 60],
-        accepted: TokenSet(261),
+        slots: &[147, 115, 136, 63],
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -285,8 +285,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 61],
-        accepted: TokenSet(262),
+        slots: &[147, 64],
+        accepted: TokenSet(269),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -312,8 +312,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.rnd}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[144, 62],
-        accepted: TokenSet(263),
+        slots: &[147, 65],
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -339,8 +339,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 112, 133, 59],
-        accepted: TokenSet(260),
+        slots: &[148, 115, 136, 62],
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -369,8 +369,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}{.sat}.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 112, 133, 60],
-        accepted: TokenSet(261),
+        slots: &[148, 115, 136, 63],
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -399,8 +399,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 112, 146, 59],
-        accepted: TokenSet(265),
+        slots: &[148, 115, 149, 62],
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -429,8 +429,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.ftz}.relu.f16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 112, 146, 60],
-        accepted: TokenSet(266),
+        slots: &[148, 115, 149, 63],
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -459,8 +459,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 147, 61],
-        accepted: TokenSet(267),
+        slots: &[148, 150, 64],
+        accepted: TokenSet(274),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -489,8 +489,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd{.relu}.bf16x2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 147, 62],
-        accepted: TokenSet(268),
+        slots: &[148, 150, 65],
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -519,8 +519,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob.sat.htype d, a, b, c",
         complete: true,
         ptxas: true,
-        slots: &[145, 148, 149, 150],
-        accepted: TokenSet(270),
+        slots: &[148, 151, 152, 153],
+        accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -549,8 +549,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".rnd.oob{.relu}.type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[145, 148, 147, 151],
-        accepted: TokenSet(272),
+        slots: &[148, 151, 150, 154],
+        accepted: TokenSet(279),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -579,8 +579,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}.f16 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 59],
-        accepted: TokenSet(273),
+        slots: &[115, 62],
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -603,8 +603,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 60],
-        accepted: TokenSet(274),
+        slots: &[115, 63],
+        accepted: TokenSet(281),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -627,8 +627,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".bf16 d, a",
         complete: true,
         ptxas: false,
-        slots: &[61],
-        accepted: TokenSet(115),
+        slots: &[64],
+        accepted: TokenSet(121),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -651,8 +651,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[62],
-        accepted: TokenSet(117),
+        slots: &[65],
+        accepted: TokenSet(123),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -675,8 +675,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}.f16 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 59],
-        accepted: TokenSet(273),
+        slots: &[115, 62],
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -699,8 +699,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[112, 60],
-        accepted: TokenSet(274),
+        slots: &[115, 63],
+        accepted: TokenSet(281),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -723,8 +723,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".bf16 d, a",
         complete: true,
         ptxas: false,
-        slots: &[61],
-        accepted: TokenSet(115),
+        slots: &[64],
+        accepted: TokenSet(121),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -747,8 +747,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[62],
-        accepted: TokenSet(117),
+        slots: &[65],
+        accepted: TokenSet(123),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -771,8 +771,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 59],
-        accepted: TokenSet(275),
+        slots: &[115, 142, 143, 62],
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -790,7 +790,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -807,8 +807,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 60],
-        accepted: TokenSet(276),
+        slots: &[115, 142, 143, 63],
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -826,7 +826,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -843,8 +843,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 140, 61],
-        accepted: TokenSet(277),
+        slots: &[142, 143, 64],
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -862,7 +862,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(252)),
+                    Cond::Holds(1, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -879,8 +879,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 140, 62],
-        accepted: TokenSet(278),
+        slots: &[142, 143, 65],
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -898,7 +898,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(252)),
+                    Cond::Holds(1, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -915,8 +915,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 59],
-        accepted: TokenSet(275),
+        slots: &[115, 142, 143, 62],
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -934,7 +934,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -951,8 +951,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[112, 139, 140, 60],
-        accepted: TokenSet(276),
+        slots: &[115, 142, 143, 63],
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -970,7 +970,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(252)),
+                    Cond::Holds(2, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -987,8 +987,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 140, 61],
-        accepted: TokenSet(277),
+        slots: &[142, 143, 64],
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1006,7 +1006,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(252)),
+                    Cond::Holds(1, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1023,8 +1023,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: "{.NaN}{.xorsign.abs}.bf16x2 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[139, 140, 62],
-        accepted: TokenSet(278),
+        slots: &[142, 143, 65],
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1042,7 +1042,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(252)),
+                    Cond::Holds(1, TokenSet(259)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1059,8 +1059,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 151],
-        accepted: TokenSet(279),
+        slots: &[141, 154],
+        accepted: TokenSet(286),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1075,7 +1075,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(226)),
+                    Cond::Holds(1, TokenSet(232)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1092,8 +1092,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 152],
-        accepted: TokenSet(280),
+        slots: &[141, 155],
+        accepted: TokenSet(287),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1116,8 +1116,8 @@ pub(crate) static FORMS: [Form; 39] = [
         syntax: ".approx.ftz.btype d, a",
         complete: true,
         ptxas: false,
-        slots: &[138, 142, 153],
-        accepted: TokenSet(281),
+        slots: &[141, 145, 156],
+        accepted: TokenSet(288),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -392,7 +392,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Cp,
         words: &[Modifier::Async, Modifier::Mbarrier, Modifier::Arrive],
         floors: &[],
-        forms: &[&super::async_copy::FORMS[26]],
+        forms: &[&super::async_copy::FORMS[29]],
     },
     Instruction {
         name: "cp.async.wait_all",
@@ -1654,7 +1654,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Tensormap,
         words: &[Modifier::CpFenceproxy],
         floors: &[],
-        forms: &[&super::async_copy::FORMS[27]],
+        forms: &[&super::async_copy::FORMS[30]],
     },
     Instruction {
         name: "tensormap.replace",
@@ -1665,6 +1665,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::async_copy::FORMS[23],
             &super::async_copy::FORMS[24],
             &super::async_copy::FORMS[25],
+            &super::async_copy::FORMS[26],
+            &super::async_copy::FORMS[27],
+            &super::async_copy::FORMS[28],
         ],
     },
     Instruction {

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[154],
-        accepted: TokenSet(283),
+        slots: &[157],
+        accepted: TokenSet(290),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(284)),
+                    Cond::Holds(0, TokenSet(291)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(285)), Cond::Holds(0, TokenSet(286))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(292)), Cond::Holds(0, TokenSet(293))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -54,8 +54,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 155],
-        accepted: TokenSet(288),
+        slots: &[152, 158],
+        accepted: TokenSet(295),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -69,14 +69,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(285)), Cond::Holds(1, TokenSet(286))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(292)), Cond::Holds(1, TokenSet(293))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(289)),
+                    Cond::Holds(1, TokenSet(296)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -93,8 +93,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.stype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[149, 156],
-        accepted: TokenSet(291),
+        slots: &[152, 159],
+        accepted: TokenSet(298),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -125,8 +125,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[157],
-        accepted: TokenSet(292),
+        slots: &[160],
+        accepted: TokenSet(299),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -157,8 +157,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a, b",
         complete: true,
         ptxas: true,
-        slots: &[158],
-        accepted: TokenSet(293),
+        slots: &[161],
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -180,8 +180,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -203,8 +203,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.sat}.s32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[133, 118],
-        accepted: TokenSet(296),
+        slots: &[136, 121],
+        accepted: TokenSet(303),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -226,8 +226,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -249,8 +249,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(298),
+        slots: &[163],
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -272,8 +272,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -296,8 +296,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[160],
-        accepted: TokenSet(298),
+        slots: &[163],
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -320,8 +320,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 118],
-        accepted: TokenSet(296),
+        slots: &[152, 121],
+        accepted: TokenSet(303),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -344,8 +344,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[78],
-        accepted: TokenSet(299),
+        slots: &[81],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -367,8 +367,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[78],
-        accepted: TokenSet(299),
+        slots: &[81],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -391,8 +391,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".sat.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 118],
-        accepted: TokenSet(296),
+        slots: &[152, 121],
+        accepted: TokenSet(303),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -415,8 +415,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -439,18 +439,30 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(238)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Function),
+                        Cond::Operand(2, OperandTest::Function),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -462,18 +474,30 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[159],
-        accepted: TokenSet(295),
+        slots: &[162],
+        accepted: TokenSet(302),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(238)),
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Function),
+                        Cond::Operand(2, OperandTest::Function),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -485,8 +509,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[161],
-        accepted: TokenSet(300),
+        slots: &[164],
+        accepted: TokenSet(307),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -507,8 +531,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".s8x4 d, a",
         complete: true,
         ptxas: false,
-        slots: &[162],
-        accepted: TokenSet(286),
+        slots: &[165],
+        accepted: TokenSet(293),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -538,8 +562,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".ptype d, a",
         complete: true,
         ptxas: true,
-        slots: &[163],
-        accepted: TokenSet(293),
+        slots: &[166],
+        accepted: TokenSet(300),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -560,8 +584,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[161],
-        accepted: TokenSet(300),
+        slots: &[164],
+        accepted: TokenSet(307),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -582,8 +606,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(285),
+        slots: &[167],
+        accepted: TokenSet(292),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -614,8 +638,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[147, 162],
-        accepted: TokenSet(301),
+        slots: &[150, 165],
+        accepted: TokenSet(308),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -653,8 +677,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[165],
-        accepted: TokenSet(303),
+        slots: &[168],
+        accepted: TokenSet(310),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -668,7 +692,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(304)),
+                    Cond::Holds(0, TokenSet(311)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -685,8 +709,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[147, 166],
-        accepted: TokenSet(306),
+        slots: &[150, 169],
+        accepted: TokenSet(313),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -700,7 +724,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(307)),
+                    Cond::Holds(1, TokenSet(314)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -724,8 +748,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".u8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[164],
-        accepted: TokenSet(285),
+        slots: &[167],
+        accepted: TokenSet(292),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -756,8 +780,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.s8x4 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[147, 162],
-        accepted: TokenSet(301),
+        slots: &[150, 165],
+        accepted: TokenSet(308),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -795,8 +819,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[165],
-        accepted: TokenSet(303),
+        slots: &[168],
+        accepted: TokenSet(310),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -810,7 +834,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(304)),
+                    Cond::Holds(0, TokenSet(311)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -827,8 +851,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: "{.relu}.btype d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[147, 166],
-        accepted: TokenSet(306),
+        slots: &[150, 169],
+        accepted: TokenSet(313),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -842,7 +866,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(307)),
+                    Cond::Holds(1, TokenSet(314)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -910,8 +934,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(309),
+        slots: &[170],
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -932,8 +956,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".shiftamt.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[168, 167],
-        accepted: TokenSet(311),
+        slots: &[171, 170],
+        accepted: TokenSet(318),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1000,8 +1024,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".type d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[167],
-        accepted: TokenSet(309),
+        slots: &[170],
+        accepted: TokenSet(316),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1057,8 +1081,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[169, 78],
-        accepted: TokenSet(313),
+        slots: &[172, 81],
+        accepted: TokenSet(320),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1080,8 +1104,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".mode.b32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[169, 38],
-        accepted: TokenSet(314),
+        slots: &[172, 38],
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1103,8 +1127,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171],
-        accepted: TokenSet(299),
+        slots: &[173, 174],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1127,8 +1151,8 @@ pub(crate) static FORMS: [Form; 42] = [
         syntax: ".atype.btype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[170, 171],
-        accepted: TokenSet(299),
+        slots: &[173, 174],
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),

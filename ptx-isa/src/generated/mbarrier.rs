@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared{::cta}}.b64 [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[40, 41],
-        accepted: TokenSet(320),
+        slots: &[43, 44],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -57,8 +57,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared{::cta}}.b64 [addr]",
         complete: true,
         ptxas: false,
-        slots: &[40, 41],
-        accepted: TokenSet(320),
+        slots: &[43, 44],
+        accepted: TokenSet(327),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
@@ -94,8 +94,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[176, 177, 178, 41],
-        accepted: TokenSet(322),
+        slots: &[179, 180, 181, 44],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -142,8 +142,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.space}.b64 [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[176, 177, 178, 41],
-        accepted: TokenSet(322),
+        slots: &[179, 180, 181, 44],
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -190,8 +190,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 40, 41],
-        accepted: TokenSet(323),
+        slots: &[95, 180, 43, 44],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -240,21 +240,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -302,8 +302,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 179, 41],
-        accepted: TokenSet(326),
+        slots: &[95, 180, 182, 44],
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -352,21 +352,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -414,8 +414,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[183, 184, 185, 43, 44],
+        accepted: TokenSet(335),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -497,8 +497,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 40, 41],
-        accepted: TokenSet(323),
+        slots: &[95, 180, 43, 44],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -529,7 +529,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -563,8 +563,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 179, 41],
-        accepted: TokenSet(326),
+        slots: &[95, 180, 182, 44],
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -595,7 +595,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -629,8 +629,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 40, 41],
-        accepted: TokenSet(323),
+        slots: &[95, 180, 43, 44],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -679,21 +679,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -734,8 +734,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}",
         complete: true,
         ptxas: false,
-        slots: &[92, 177, 183, 41],
-        accepted: TokenSet(329),
+        slots: &[95, 180, 186, 44],
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -777,21 +777,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(86)), Cond::Holds(1, TokenSet(324))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -832,8 +832,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count",
         complete: true,
         ptxas: false,
-        slots: &[180, 181, 182, 40, 41],
-        accepted: TokenSet(328),
+        slots: &[183, 184, 185, 43, 44],
+        accepted: TokenSet(335),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -908,8 +908,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[40, 92, 177, 41],
-        accepted: TokenSet(323),
+        slots: &[43, 95, 180, 44],
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -940,7 +940,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(136)),
+                    Cond::Holds(1, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -974,8 +974,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count",
         complete: true,
         ptxas: false,
-        slots: &[183, 92, 177, 41],
-        accepted: TokenSet(329),
+        slots: &[186, 95, 180, 44],
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -999,7 +999,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(136)),
+                    Cond::Holds(1, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1033,8 +1033,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state",
         complete: true,
         ptxas: false,
-        slots: &[184, 177, 40, 41],
-        accepted: TokenSet(331),
+        slots: &[187, 180, 43, 44],
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1078,14 +1078,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1123,8 +1123,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity",
         complete: true,
         ptxas: false,
-        slots: &[184, 177, 40, 41],
-        accepted: TokenSet(331),
+        slots: &[187, 180, 43, 44],
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1169,14 +1169,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1218,8 +1218,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[184, 177, 40, 41],
-        accepted: TokenSet(331),
+        slots: &[187, 180, 43, 44],
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1252,7 +1252,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1290,8 +1290,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}",
         complete: true,
         ptxas: false,
-        slots: &[184, 177, 40, 41],
-        accepted: TokenSet(331),
+        slots: &[187, 180, 43, 44],
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1324,7 +1324,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(136)),
+                    Cond::Holds(0, TokenSet(142)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1362,7 +1362,7 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".b64 count, state",
         complete: true,
         ptxas: false,
-        slots: &[41],
+        slots: &[44],
         accepted: TokenSet(75),
         ignored: TokenSet(6),
         operands: &[

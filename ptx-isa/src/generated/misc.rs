@@ -37,7 +37,7 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".u32 t",
         complete: true,
         ptxas: false,
-        slots: &[89],
+        slots: &[92],
         accepted: TokenSet(31),
         ignored: TokenSet(6),
         operands: &[Operand::new("t", 0, Within::Whole, Role::Use)
@@ -127,8 +127,8 @@ pub(crate) static FORMS: [Form; 6] = [
         syntax: ".sync.aligned.u32 imm-reg-count",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 89],
-        accepted: TokenSet(332),
+        slots: &[49, 50, 92],
+        accepted: TokenSet(339),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
         complete: true,
         ptxas: false,
-        slots: &[132, 133, 65, 185],
-        accepted: TokenSet(333),
+        slots: &[135, 136, 68, 188],
+        accepted: TokenSet(340),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -40,8 +40,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: "{.rnd}{.sat}.f32.atype d, a, c",
         complete: true,
         ptxas: false,
-        slots: &[136, 133, 65, 185],
-        accepted: TokenSet(333),
+        slots: &[139, 136, 68, 188],
+        accepted: TokenSet(340),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -65,8 +65,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".rnd{.sat}.f32.abtype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[137, 133, 65, 186],
-        accepted: TokenSet(333),
+        slots: &[140, 136, 68, 189],
+        accepted: TokenSet(340),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

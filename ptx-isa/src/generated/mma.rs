@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 187, 188, 189, 190, 59, 59, 191],
-        accepted: TokenSet(337),
+        slots: &[49, 50, 190, 191, 192, 193, 62, 62, 194],
+        accepted: TokenSet(344),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -46,32 +46,32 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(338)),
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(335)),
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(342)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(343)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(343)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -79,10 +79,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(340)),
-                        Cell::Words(TokenSet(341)),
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(348)),
+                        Cell::Words(TokenSet(343)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -103,8 +103,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 192, 193, 194, 65, 195, 196, 65],
-        accepted: TokenSet(345),
+        slots: &[49, 50, 195, 196, 197, 68, 198, 199, 68],
+        accepted: TokenSet(352),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -134,36 +134,36 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(353)),
+                        Cell::Words(TokenSet(354)),
+                        Cell::Words(TokenSet(354)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(347)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(354)),
+                        Cell::Words(TokenSet(354)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(339)),
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(346)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
@@ -183,8 +183,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 197, 193, 194, 190, 198, 199, 191],
-        accepted: TokenSet(350),
+        slots: &[49, 50, 200, 196, 197, 193, 201, 202, 194],
+        accepted: TokenSet(357),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -214,26 +214,26 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(351)),
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(358)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(351)),
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(358)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(343)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -254,8 +254,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 200, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(354),
+        slots: &[49, 50, 203, 196, 197, 204, 193, 205, 206, 194],
+        accepted: TokenSet(361),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -285,10 +285,10 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(356)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -298,10 +298,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(356)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -312,7 +312,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(343)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -338,8 +338,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 204, 193, 194, 205, 206, 207, 65, 208, 208, 65, 209],
-        accepted: TokenSet(361),
+        slots: &[49, 50, 207, 196, 197, 208, 209, 210, 68, 211, 211, 68, 212],
+        accepted: TokenSet(368),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -389,9 +389,9 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
+                        Cell::Words(TokenSet(369)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(370)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -401,9 +401,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(362)),
-                        Cell::Words(TokenSet(364)),
-                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(369)),
+                        Cell::Words(TokenSet(371)),
+                        Cell::Words(TokenSet(370)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -413,9 +413,9 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(365)),
-                        Cell::Words(TokenSet(364)),
-                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(372)),
+                        Cell::Words(TokenSet(371)),
+                        Cell::Words(TokenSet(370)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -425,18 +425,18 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(365)),
-                        Cell::Words(TokenSet(366)),
-                        Cell::Words(TokenSet(363)),
+                        Cell::Words(TokenSet(372)),
+                        Cell::Words(TokenSet(373)),
+                        Cell::Words(TokenSet(370)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(365)),
-                        Cell::Words(TokenSet(366)),
-                        Cell::Words(TokenSet(367)),
+                        Cell::Words(TokenSet(372)),
+                        Cell::Words(TokenSet(373)),
+                        Cell::Words(TokenSet(374)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -459,8 +459,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 200, 193, 194, 210, 206, 211, 65, 202, 203, 65, 212],
-        accepted: TokenSet(370),
+        slots: &[49, 50, 203, 196, 197, 213, 209, 214, 68, 205, 206, 68, 215],
+        accepted: TokenSet(377),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -508,7 +508,7 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(363))],
+                cells: &[Cell::Words(TokenSet(370))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -529,8 +529,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 213, 193, 194, 135, 135, 135, 135, 136],
-        accepted: TokenSet(372),
+        slots: &[49, 50, 216, 196, 197, 138, 138, 138, 138, 139],
+        accepted: TokenSet(379),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -555,22 +555,22 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(338))],
+                    cells: &[Cell::Words(TokenSet(345))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(346))],
+                    cells: &[Cell::Words(TokenSet(353))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(339))],
+                    cells: &[Cell::Words(TokenSet(346))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(342))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -589,8 +589,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 214, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(376),
+        slots: &[49, 50, 217, 196, 197, 218, 121, 219, 220, 121],
+        accepted: TokenSet(383),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -619,17 +619,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(377))],
+                    cells: &[Cell::Words(TokenSet(384))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(342))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(351))],
+                    cells: &[Cell::Words(TokenSet(358))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -648,8 +648,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 218, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(380),
+        slots: &[49, 50, 221, 196, 197, 218, 121, 222, 223, 121],
+        accepted: TokenSet(387),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -678,17 +678,17 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(381))],
+                    cells: &[Cell::Words(TokenSet(388))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(351))],
+                    cells: &[Cell::Words(TokenSet(358))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(355))],
+                    cells: &[Cell::Words(TokenSet(362))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -707,8 +707,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 221, 193, 194, 118, 222, 222, 118, 223, 88],
-        accepted: TokenSet(385),
+        slots: &[49, 50, 224, 196, 197, 121, 225, 225, 121, 226, 91],
+        accepted: TokenSet(392),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -737,32 +737,32 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(393)), Cell::Words(TokenSet(394))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(386)), Cell::Words(TokenSet(388))],
+                    cells: &[Cell::Words(TokenSet(393)), Cell::Words(TokenSet(395))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(394))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(389)), Cell::Words(TokenSet(388))],
+                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(395))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(390)), Cell::Words(TokenSet(387))],
+                    cells: &[Cell::Words(TokenSet(397)), Cell::Words(TokenSet(394))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(390)), Cell::Words(TokenSet(388))],
+                    cells: &[Cell::Words(TokenSet(397)), Cell::Words(TokenSet(395))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -781,9 +781,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 224, 225, 226, 227, 228],
-        accepted: TokenSet(395),
-        ignored: TokenSet(396),
+        slots: &[49, 50, 227, 228, 229, 230, 231],
+        accepted: TokenSet(402),
+        ignored: TokenSet(403),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -809,40 +809,40 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(405)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(406)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(407)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(401)),
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(393)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(405)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -852,10 +852,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(401)),
-                        Cell::Words(TokenSet(399)),
-                        Cell::Words(TokenSet(393)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(406)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -878,9 +878,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 229, 225, 227, 230, 231],
-        accepted: TokenSet(406),
-        ignored: TokenSet(396),
+        slots: &[49, 50, 232, 228, 230, 233, 234],
+        accepted: TokenSet(413),
+        ignored: TokenSet(403),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -905,7 +905,7 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -913,7 +913,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -921,7 +921,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -943,9 +943,9 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 232, 225, 233, 227, 230, 231],
-        accepted: TokenSet(407),
-        ignored: TokenSet(396),
+        slots: &[49, 50, 235, 228, 236, 230, 233, 234],
+        accepted: TokenSet(414),
+        ignored: TokenSet(403),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -970,7 +970,7 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -978,7 +978,7 @@ pub(crate) static FORMS: [Form; 28] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1000,8 +1000,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.num{.trans}{.ss}.type [p], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 234, 225, 226, 227, 228],
-        accepted: TokenSet(409),
+        slots: &[49, 50, 237, 228, 229, 230, 231],
+        accepted: TokenSet(416),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -1023,40 +1023,40 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(398)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(405)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(399)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(406)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(397)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(404)),
+                        Cell::Words(TokenSet(407)),
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(111)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(410)),
-                        Cell::Words(TokenSet(398)),
-                        Cell::Words(TokenSet(393)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(417)),
+                        Cell::Words(TokenSet(405)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -1066,10 +1066,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(410)),
-                        Cell::Words(TokenSet(399)),
-                        Cell::Words(TokenSet(393)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(417)),
+                        Cell::Words(TokenSet(406)),
+                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(409)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1079,10 +1079,10 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(410)),
+                        Cell::Words(TokenSet(417)),
+                        Cell::Words(TokenSet(407)),
                         Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(393)),
-                        Cell::Words(TokenSet(402)),
+                        Cell::Words(TokenSet(409)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1105,8 +1105,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sync.aligned.shape.trans.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 235, 233, 236],
-        accepted: TokenSet(411),
+        slots: &[49, 50, 238, 236, 239],
+        accepted: TokenSet(418),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1135,8 +1135,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 238, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(413),
+        slots: &[240, 49, 50, 241, 196, 197, 193, 62, 62, 194],
+        accepted: TokenSet(420),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1166,7 +1166,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(414)),
+                Cond::Holds(0, TokenSet(421)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1176,12 +1176,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(111)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(117)), Cell::Words(TokenSet(117))],
                     lengths: &[&[2], &[2], &[2], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(120)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(126)), Cell::Words(TokenSet(126))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1200,8 +1200,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 200, 193, 194, 190, 59, 59, 191],
-        accepted: TokenSet(415),
+        slots: &[240, 49, 50, 203, 196, 197, 193, 62, 62, 194],
+        accepted: TokenSet(422),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1231,7 +1231,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(414)),
+                Cond::Holds(0, TokenSet(421)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1241,12 +1241,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(111)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(117)), Cell::Words(TokenSet(117))],
                     lengths: &[&[2], &[4], &[4], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(120)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(126)), Cell::Words(TokenSet(126))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1265,8 +1265,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 238, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(416),
+        slots: &[240, 49, 50, 241, 196, 197, 68, 64, 64, 68],
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1301,7 +1301,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(414)),
+                    Cond::Holds(0, TokenSet(421)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1321,8 +1321,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 200, 193, 194, 65, 61, 61, 65],
-        accepted: TokenSet(417),
+        slots: &[240, 49, 50, 203, 196, 197, 68, 64, 64, 68],
+        accepted: TokenSet(424),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1357,7 +1357,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(414)),
+                    Cond::Holds(0, TokenSet(421)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1377,8 +1377,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 239, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(418),
+        slots: &[240, 49, 50, 242, 196, 197, 68, 243, 243, 68],
+        accepted: TokenSet(425),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1413,7 +1413,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(414)),
+                    Cond::Holds(0, TokenSet(421)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1433,8 +1433,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 238, 193, 194, 65, 240, 240, 65],
-        accepted: TokenSet(419),
+        slots: &[240, 49, 50, 241, 196, 197, 68, 243, 243, 68],
+        accepted: TokenSet(426),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1469,7 +1469,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(414)),
+                    Cond::Holds(0, TokenSet(421)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1489,8 +1489,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 204, 193, 194, 65, 241, 241, 65],
-        accepted: TokenSet(420),
+        slots: &[240, 49, 50, 207, 196, 197, 68, 244, 244, 68],
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1525,7 +1525,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(414)),
+                    Cond::Holds(0, TokenSet(421)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1545,8 +1545,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[242, 46, 47, 204, 193, 194, 201, 190, 202, 203, 191],
-        accepted: TokenSet(421),
+        slots: &[245, 49, 50, 207, 196, 197, 204, 193, 205, 206, 194],
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1581,10 +1581,10 @@ pub(crate) static FORMS: [Form; 28] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(356)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1595,7 +1595,7 @@ pub(crate) static FORMS: [Form; 28] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(336)),
+                        Cell::Words(TokenSet(343)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1622,9 +1622,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            243, 46, 47, 244, 193, 194, 245, 206, 246, 65, 208, 208, 65, 212,
+            246, 49, 50, 247, 196, 197, 248, 209, 249, 68, 211, 211, 68, 215,
         ],
-        accepted: TokenSet(422),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1694,9 +1694,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            243, 46, 47, 244, 193, 194, 247, 206, 248, 65, 208, 208, 65, 209,
+            246, 49, 50, 247, 196, 197, 250, 209, 251, 68, 211, 211, 68, 212,
         ],
-        accepted: TokenSet(423),
+        accepted: TokenSet(430),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1755,8 +1755,8 @@ pub(crate) static FORMS: [Form; 28] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(366)),
-                        Cond::Holds(13, TokenSet(363)),
+                        Cond::Holds(8, TokenSet(373)),
+                        Cond::Holds(13, TokenSet(370)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1764,8 +1764,8 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(364)),
-                    Cond::Holds(13, TokenSet(363)),
+                    Cond::Holds(8, TokenSet(371)),
+                    Cond::Holds(13, TokenSet(370)),
                 ),
                 ptxas: false,
             },
@@ -1785,9 +1785,9 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[
-            243, 46, 47, 204, 193, 194, 210, 206, 211, 65, 249, 249, 65, 212,
+            246, 49, 50, 207, 196, 197, 213, 209, 214, 68, 252, 252, 68, 215,
         ],
-        accepted: TokenSet(424),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1859,8 +1859,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 250, 193, 194, 215, 118, 216, 217, 118],
-        accepted: TokenSet(426),
+        slots: &[240, 49, 50, 253, 196, 197, 218, 121, 219, 220, 121],
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1890,7 +1890,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(414)),
+                Cond::Holds(0, TokenSet(421)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1900,12 +1900,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(351))],
+                    cells: &[Cell::Words(TokenSet(358))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(355))],
+                    cells: &[Cell::Words(TokenSet(362))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1924,8 +1924,8 @@ pub(crate) static FORMS: [Form; 28] = [
         syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[237, 46, 47, 251, 193, 194, 215, 118, 219, 220, 118],
-        accepted: TokenSet(428),
+        slots: &[240, 49, 50, 254, 196, 197, 218, 121, 222, 223, 121],
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1955,7 +1955,7 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[Rule {
             kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(414)),
+                Cond::Holds(0, TokenSet(421)),
                 &[Floor::new(8, 5, 0x7fffffffffff, "")],
             ),
             ptxas: false,
@@ -1965,12 +1965,12 @@ pub(crate) static FORMS: [Form; 28] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(355))],
+                    cells: &[Cell::Words(TokenSet(362))],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(389))],
+                    cells: &[Cell::Words(TokenSet(396))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },

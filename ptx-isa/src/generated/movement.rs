@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.etype d, a",
         complete: true,
         ptxas: true,
-        slots: &[252, 253],
-        accepted: TokenSet(429),
+        slots: &[255, 256],
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -35,15 +35,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(100)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(184)),
-                    Cond::Holds(1, TokenSet(430)),
+                    Cond::Holds(0, TokenSet(190)),
+                    Cond::Holds(1, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
@@ -61,8 +61,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.vtype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[254, 255],
-        accepted: TokenSet(432),
+        slots: &[257, 258],
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -89,8 +89,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[256],
-        accepted: TokenSet(434),
+        slots: &[259],
+        accepted: TokenSet(441),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -105,7 +105,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(100)),
+                    Cond::Holds(0, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -124,8 +124,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".itype d, sreg",
         complete: true,
         ptxas: false,
-        slots: &[257],
-        accepted: TokenSet(436),
+        slots: &[260],
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -148,8 +148,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, avar",
         complete: true,
         ptxas: false,
-        slots: &[258],
-        accepted: TokenSet(319),
+        slots: &[261],
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -181,8 +181,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, fname",
         complete: true,
         ptxas: false,
-        slots: &[259],
-        accepted: TokenSet(438),
+        slots: &[262],
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -211,8 +211,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[260],
-        accepted: TokenSet(440),
+        slots: &[263],
+        accepted: TokenSet(447),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -231,7 +231,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(107)),
+                    Cond::Holds(0, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -248,8 +248,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mode.b32 d{|p}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[261, 38],
-        accepted: TokenSet(442),
+        slots: &[264, 38],
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -272,6 +272,14 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Always,
+                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    "`shfl.sync`, with a mask of the threads that take part",
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -287,8 +295,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 261, 38],
-        accepted: TokenSet(443),
+        slots: &[49, 264, 38],
+        accepted: TokenSet(450),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -320,8 +328,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".b32{.mode} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[38, 262],
-        accepted: TokenSet(445),
+        slots: &[38, 265],
+        accepted: TokenSet(452),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -344,8 +352,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[263, 264, 265, 3, 4, 266, 267],
-        accepted: TokenSet(450),
+        slots: &[266, 267, 268, 3, 4, 269, 270],
+        accepted: TokenSet(457),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -368,43 +376,44 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(451)),
-                    Cond::Holds(6, TokenSet(430)),
+                    Cond::Holds(5, TokenSet(458)),
+                    Cond::Holds(6, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(460)),
                 ])),
                 ptxas: false,
             },
@@ -414,7 +423,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(100)),
+                    Cond::Holds(6, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -442,7 +451,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(455)),
+                    Cond::Holds(4, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -470,14 +479,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(107)),
+                    Cond::Holds(6, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -485,8 +494,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -509,8 +518,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[263, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(459),
+        slots: &[266, 267, 271, 272, 3, 4, 269, 270],
+        accepted: TokenSet(466),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -533,31 +542,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(451)),
-                    Cond::Holds(7, TokenSet(430)),
+                    Cond::Holds(6, TokenSet(458)),
+                    Cond::Holds(7, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -570,21 +579,22 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(460)),
                 ])),
                 ptxas: false,
             },
@@ -594,7 +604,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(100)),
+                    Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -622,7 +632,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(455)),
+                    Cond::Holds(5, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -650,14 +660,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(107)),
+                    Cond::Holds(7, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -672,8 +682,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -696,8 +706,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[270, 264, 4, 266, 267],
-        accepted: TokenSet(461),
+        slots: &[273, 267, 4, 269, 270],
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -716,44 +726,45 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(451)),
-                    Cond::Holds(4, TokenSet(430)),
+                    Cond::Holds(3, TokenSet(458)),
+                    Cond::Holds(4, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(107)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(113)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(453)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(460)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(462))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(469))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(453)),
+                    Cond::Holds(1, TokenSet(460)),
                 ])),
                 ptxas: false,
             },
@@ -763,7 +774,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(100)),
+                    Cond::Holds(4, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -777,7 +788,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(455)),
+                    Cond::Holds(2, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -798,14 +809,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(456)), Cond::Holds(1, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(107)),
+                    Cond::Holds(4, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -813,8 +824,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(451)), Cond::Holds(4, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(184)), Cond::Holds(4, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -826,7 +837,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(470)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -858,8 +869,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[271, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(464),
+        slots: &[274, 48, 267, 271, 272, 3, 4, 269, 270],
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -882,31 +893,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(451)),
-                    Cond::Holds(8, TokenSet(430)),
+                    Cond::Holds(7, TokenSet(458)),
+                    Cond::Holds(8, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -919,25 +930,26 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(460)),
                 ])),
                 ptxas: false,
             },
@@ -947,7 +959,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(100)),
+                    Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -968,7 +980,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(455)),
+                    Cond::Holds(6, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -982,7 +994,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1003,21 +1015,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(107)),
+                    Cond::Holds(8, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1032,8 +1044,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1066,8 +1078,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[95, 45, 264, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(466),
+        slots: &[98, 48, 267, 271, 272, 3, 4, 269, 270],
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1090,31 +1102,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(451)),
-                    Cond::Holds(8, TokenSet(430)),
+                    Cond::Holds(7, TokenSet(458)),
+                    Cond::Holds(8, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1127,25 +1139,26 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(453))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(465))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(1, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(453)),
+                    Cond::Holds(2, TokenSet(460)),
                 ])),
                 ptxas: false,
             },
@@ -1155,7 +1168,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(100)),
+                    Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1176,7 +1189,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(455)),
+                    Cond::Holds(6, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1190,7 +1203,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1211,21 +1224,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(456)), Cond::Holds(2, TokenSet(454))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(107)),
+                    Cond::Holds(8, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1240,8 +1253,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(451)), Cond::Holds(8, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(184)), Cond::Holds(8, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1274,8 +1287,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(467),
+        slots: &[275, 274, 276, 66, 269, 270],
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1293,13 +1306,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(451)),
-                    Cond::Holds(5, TokenSet(430)),
+                    Cond::Holds(4, TokenSet(458)),
+                    Cond::Holds(5, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1308,14 +1321,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(100)),
+                    Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(107)),
+                    Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1323,8 +1336,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1340,7 +1353,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(107)),
+                    Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1372,8 +1385,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 274, 275, 3, 4, 266, 267],
-        accepted: TokenSet(470),
+        slots: &[2, 277, 278, 3, 4, 269, 270],
+        accepted: TokenSet(477),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1396,13 +1409,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(451)),
-                    Cond::Holds(6, TokenSet(430)),
+                    Cond::Holds(5, TokenSet(458)),
+                    Cond::Holds(6, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1418,7 +1431,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(455)),
+                    Cond::Holds(4, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1432,7 +1445,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(107)),
+                    Cond::Holds(6, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1440,8 +1453,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1462,8 +1475,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 275, 268, 269, 3, 4, 266, 267],
-        accepted: TokenSet(471),
+        slots: &[2, 278, 271, 272, 3, 4, 269, 270],
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1486,21 +1499,21 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(451)),
-                    Cond::Holds(7, TokenSet(430)),
+                    Cond::Holds(6, TokenSet(458)),
+                    Cond::Holds(7, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1525,7 +1538,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(455)),
+                    Cond::Holds(5, TokenSet(462)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1539,7 +1552,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(107)),
+                    Cond::Holds(7, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1554,8 +1567,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1576,8 +1589,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ss}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[85, 276, 267],
-        accepted: TokenSet(472),
+        slots: &[88, 279, 270],
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1595,7 +1608,7 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(107)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(113)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1604,15 +1617,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(107)),
+                    Cond::Holds(2, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(184)),
-                    Cond::Holds(2, TokenSet(430)),
+                    Cond::Holds(1, TokenSet(190)),
+                    Cond::Holds(2, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
@@ -1631,8 +1644,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[263, 277, 278, 3, 266, 267],
-        accepted: TokenSet(475),
+        slots: &[266, 280, 281, 3, 269, 270],
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1654,18 +1667,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(451)),
-                    Cond::Holds(5, TokenSet(430)),
+                    Cond::Holds(4, TokenSet(458)),
+                    Cond::Holds(5, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -1673,8 +1686,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1684,11 +1697,11 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(476)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(483)))),
                 ptxas: false,
             },
             Rule {
@@ -1697,7 +1710,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(100)),
+                    Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1739,14 +1752,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(107)),
+                    Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1754,8 +1767,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1763,8 +1776,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -1783,8 +1797,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[263, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(477),
+        slots: &[266, 280, 271, 272, 3, 269, 270],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1806,18 +1820,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(451)),
-                    Cond::Holds(6, TokenSet(430)),
+                    Cond::Holds(5, TokenSet(458)),
+                    Cond::Holds(6, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -1825,8 +1839,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1836,15 +1850,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(107)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1852,7 +1866,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -1862,7 +1876,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(100)),
+                    Cond::Holds(6, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1904,14 +1918,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(107)),
+                    Cond::Holds(6, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1926,8 +1940,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(451)), Cond::Holds(6, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(184)), Cond::Holds(6, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1935,8 +1949,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -1955,8 +1970,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[270, 277, 266, 267],
-        accepted: TokenSet(478),
+        slots: &[273, 280, 269, 270],
+        accepted: TokenSet(485),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1974,18 +1989,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(451)),
-                    Cond::Holds(3, TokenSet(430)),
+                    Cond::Holds(2, TokenSet(458)),
+                    Cond::Holds(3, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -1993,8 +2008,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2004,11 +2019,11 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(107)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(113)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(479))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(486))),
                 ptxas: false,
             },
             Rule {
@@ -2017,7 +2032,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(100)),
+                    Cond::Holds(3, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2038,14 +2053,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(107)),
+                    Cond::Holds(3, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2053,8 +2068,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(451)), Cond::Holds(3, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(184)), Cond::Holds(3, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2062,8 +2077,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(454)),
+                    Cond::Holds(1, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2073,7 +2089,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(470)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2103,8 +2119,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[271, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(480),
+        slots: &[274, 48, 280, 271, 272, 3, 269, 270],
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2126,18 +2142,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(451)),
-                    Cond::Holds(7, TokenSet(430)),
+                    Cond::Holds(6, TokenSet(458)),
+                    Cond::Holds(7, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -2145,8 +2161,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2156,15 +2172,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2172,12 +2188,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
                 ptxas: false,
             },
             Rule {
@@ -2186,7 +2202,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(100)),
+                    Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2207,7 +2223,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2228,21 +2244,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(107)),
+                    Cond::Holds(7, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2257,8 +2273,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2266,8 +2282,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2296,8 +2313,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[44, 45, 277, 268, 269, 3, 266, 267],
-        accepted: TokenSet(482),
+        slots: &[47, 48, 280, 271, 272, 3, 269, 270],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2319,18 +2336,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(451)),
-                    Cond::Holds(7, TokenSet(430)),
+                    Cond::Holds(6, TokenSet(458)),
+                    Cond::Holds(7, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
                 ),
                 ptxas: false,
             },
@@ -2338,8 +2355,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2349,15 +2366,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2365,12 +2382,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(476))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(481))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
                 ptxas: false,
             },
             Rule {
@@ -2379,7 +2396,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(100)),
+                    Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2400,7 +2417,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(97)),
+                    Cond::Holds(1, TokenSet(103)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2421,21 +2438,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(107)),
+                    Cond::Holds(7, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(107)), Cond::Holds(1, TokenSet(109))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2450,8 +2467,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(451)), Cond::Holds(7, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(184)), Cond::Holds(7, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2459,8 +2476,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(454)),
+                    Cond::Holds(2, TokenSet(461)),
                     Cond::Operand(0, OperandTest::Register),
+                    Cond::InEntry,
                 ])),
                 ptxas: false,
             },
@@ -2489,8 +2507,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[272, 271, 273, 63, 266, 267],
-        accepted: TokenSet(467),
+        slots: &[275, 274, 276, 66, 269, 270],
+        accepted: TokenSet(474),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2508,8 +2526,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(451)),
-                    Cond::Holds(5, TokenSet(430)),
+                    Cond::Holds(4, TokenSet(458)),
+                    Cond::Holds(5, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
@@ -2517,8 +2535,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2528,7 +2546,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(107)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2537,14 +2555,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(100)),
+                    Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(107)),
+                    Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2552,8 +2570,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(451)), Cond::Holds(5, TokenSet(452))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(184)), Cond::Holds(5, TokenSet(430))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2569,7 +2587,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(107)),
+                    Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2599,8 +2617,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[263, 279, 8, 276, 280],
-        accepted: TokenSet(485),
+        slots: &[266, 282, 8, 279, 283],
+        accepted: TokenSet(492),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2623,13 +2641,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(184)),
-                    Cond::Holds(4, TokenSet(430)),
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(4, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))])),
                 ptxas: false,
             },
             Rule {
@@ -2638,7 +2656,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(107)),
+                    Cond::Holds(4, TokenSet(113)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2662,8 +2680,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[97, 183, 8, 276, 280],
-        accepted: TokenSet(486),
+        slots: &[100, 186, 8, 279, 283],
+        accepted: TokenSet(493),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2686,13 +2704,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(184)),
-                    Cond::Holds(4, TokenSet(430)),
+                    Cond::Holds(3, TokenSet(190)),
+                    Cond::Holds(4, TokenSet(437)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(107))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))])),
                 ptxas: false,
             },
             Rule {
@@ -2701,7 +2719,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(107)),
+                    Cond::Holds(4, TokenSet(113)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2725,8 +2743,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[82, 83, 84, 85, 281],
-        accepted: TokenSet(488),
+        slots: &[85, 86, 87, 88, 284],
+        accepted: TokenSet(495),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2743,8 +2761,12 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(109))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(115))),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),
@@ -2771,8 +2793,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[282, 85, 281],
-        accepted: TokenSet(489),
+        slots: &[285, 88, 284],
+        accepted: TokenSet(496),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2787,6 +2809,10 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(
@@ -2810,8 +2836,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 283],
-        accepted: TokenSet(490),
+        slots: &[266, 286],
+        accepted: TokenSet(497),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2843,8 +2869,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[263, 283],
-        accepted: TokenSet(490),
+        slots: &[266, 286],
+        accepted: TokenSet(497),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2876,9 +2902,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 285, 85, 286, 287],
-        accepted: TokenSet(493),
-        ignored: TokenSet(494),
+        slots: &[287, 288, 88, 289, 290],
+        accepted: TokenSet(500),
+        ignored: TokenSet(501),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2913,7 +2939,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(495)),
+                    Cond::Holds(4, TokenSet(502)),
                 ])),
                 ptxas: false,
             },
@@ -2938,9 +2964,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[288, 85, 286, 287],
-        accepted: TokenSet(496),
-        ignored: TokenSet(494),
+        slots: &[291, 88, 289, 290],
+        accepted: TokenSet(503),
+        ignored: TokenSet(501),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2967,7 +2993,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(495)),
+                    Cond::Holds(3, TokenSet(502)),
                 ])),
                 ptxas: false,
             },
@@ -2986,9 +3012,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[284, 285, 85, 289, 290, 266, 291],
-        accepted: TokenSet(500),
-        ignored: TokenSet(494),
+        slots: &[287, 288, 88, 292, 293, 269, 294],
+        accepted: TokenSet(507),
+        ignored: TokenSet(501),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -3013,22 +3039,22 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(198)),
+                    Cond::Holds(6, TokenSet(204)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(271))]),
+                    Cond::Holds(4, TokenSet(508)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(502)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(503))]),
+                    Cond::Holds(4, TokenSet(509)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(510))]),
                 ),
                 ptxas: false,
             },
@@ -3038,14 +3064,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(501)),
+                    Cond::Holds(4, TokenSet(508)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(503)),
+                    Cond::Holds(6, TokenSet(510)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3059,22 +3085,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
+                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3099,9 +3125,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[288, 85, 289, 290, 266, 291],
-        accepted: TokenSet(509),
-        ignored: TokenSet(494),
+        slots: &[291, 88, 292, 293, 269, 294],
+        accepted: TokenSet(516),
+        ignored: TokenSet(501),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3118,22 +3144,22 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(198)),
+                    Cond::Holds(5, TokenSet(204)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(501)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(271))]),
+                    Cond::Holds(3, TokenSet(508)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(502)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(503))]),
+                    Cond::Holds(3, TokenSet(509)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(510))]),
                 ),
                 ptxas: false,
             },
@@ -3143,14 +3169,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(501)),
+                    Cond::Holds(3, TokenSet(508)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(503)),
+                    Cond::Holds(5, TokenSet(510)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3164,22 +3190,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
+                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3198,8 +3224,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 285, 85, 287],
-        accepted: TokenSet(510),
+        slots: &[295, 288, 88, 290],
+        accepted: TokenSet(517),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3245,8 +3271,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 85, 287],
-        accepted: TokenSet(511),
+        slots: &[291, 88, 290],
+        accepted: TokenSet(518),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3276,8 +3302,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[292, 285, 85, 266, 291],
-        accepted: TokenSet(512),
+        slots: &[295, 288, 88, 269, 294],
+        accepted: TokenSet(519),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3306,7 +3332,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(503)),
+                    Cond::Holds(4, TokenSet(510)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3320,22 +3346,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
+                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3360,8 +3386,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[288, 85, 266, 291],
-        accepted: TokenSet(513),
+        slots: &[291, 88, 269, 294],
+        accepted: TokenSet(520),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3382,7 +3408,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(503)),
+                    Cond::Holds(3, TokenSet(510)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3396,22 +3422,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(504))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(506))],
+                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(507))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(508))],
+                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3430,8 +3456,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[293, 285, 85, 286, 287],
-        accepted: TokenSet(514),
+        slots: &[296, 288, 88, 289, 290],
+        accepted: TokenSet(521),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3467,7 +3493,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(495)),
+                    Cond::Holds(4, TokenSet(502)),
                 ])),
                 ptxas: false,
             },
@@ -3492,8 +3518,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[293, 285, 85, 294, 266, 295],
-        accepted: TokenSet(516),
+        slots: &[296, 288, 88, 297, 269, 298],
+        accepted: TokenSet(523),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3523,7 +3549,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(120)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(126)))]),
                 ),
                 ptxas: false,
             },
@@ -3533,22 +3559,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(524))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(505)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(525))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(184)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(525))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(451)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3573,8 +3599,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[296, 297],
-        accepted: TokenSet(521),
+        slots: &[299, 300],
+        accepted: TokenSet(528),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3595,8 +3621,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 298],
-        accepted: TokenSet(523),
+        slots: &[2, 301],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3623,8 +3649,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[298],
-        accepted: TokenSet(522),
+        slots: &[301],
+        accepted: TokenSet(529),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3652,8 +3678,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(526),
+        slots: &[302, 303],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
@@ -3684,8 +3710,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[301],
-        accepted: TokenSet(527),
+        slots: &[304],
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3707,8 +3733,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 302],
-        accepted: TokenSet(529),
+        slots: &[66, 305],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr),
@@ -3732,8 +3758,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[63, 303],
-        accepted: TokenSet(530),
+        slots: &[66, 306],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3760,8 +3786,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[63, 304, 305, 41],
-        accepted: TokenSet(533),
+        slots: &[66, 307, 308, 44],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3796,8 +3822,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[304, 305, 41],
-        accepted: TokenSet(534),
+        slots: &[307, 308, 44],
+        accepted: TokenSet(541),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3805,7 +3831,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("fraction", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::FRACTION),
         ],
         rules: &[Rule {
             kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
@@ -3822,8 +3849,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".L2.b64 cache-policy, access-property",
         complete: true,
         ptxas: false,
-        slots: &[22, 41],
-        accepted: TokenSet(535),
+        slots: &[22, 44],
+        accepted: TokenSet(542),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3846,8 +3873,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[306],
-        accepted: TokenSet(537),
+        slots: &[309],
+        accepted: TokenSet(544),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3860,14 +3887,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(538)),
+                    Cond::Holds(0, TokenSet(545)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3888,7 +3915,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(456)),
+                    Cond::Holds(0, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3905,8 +3932,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[306],
-        accepted: TokenSet(537),
+        slots: &[309],
+        accepted: TokenSet(544),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3919,14 +3946,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(538)),
+                    Cond::Holds(0, TokenSet(545)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3947,7 +3974,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(456)),
+                    Cond::Holds(0, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3964,8 +3991,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 307],
-        accepted: TokenSet(541),
+        slots: &[309, 310],
+        accepted: TokenSet(548),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -3978,14 +4005,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(538)),
+                    Cond::Holds(0, TokenSet(545)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4006,7 +4033,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(456)),
+                    Cond::Holds(0, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4023,8 +4050,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[306, 307],
-        accepted: TokenSet(541),
+        slots: &[309, 310],
+        accepted: TokenSet(548),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4037,14 +4064,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(538)),
+                    Cond::Holds(0, TokenSet(545)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4065,7 +4092,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(456)),
+                    Cond::Holds(0, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4082,8 +4109,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[306, 307],
-        accepted: TokenSet(541),
+        slots: &[309, 310],
+        accepted: TokenSet(548),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4096,14 +4123,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(538)),
+                    Cond::Holds(0, TokenSet(545)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(539)), Cond::Holds(0, TokenSet(456))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4124,7 +4151,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(456)),
+                    Cond::Holds(0, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4141,8 +4168,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 112, 133, 309, 310],
-        accepted: TokenSet(544),
+        slots: &[311, 115, 136, 312, 313],
+        accepted: TokenSet(551),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4162,51 +4189,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(548)),
-                        Cell::Words(TokenSet(549)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(31)),
-                        Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
@@ -4216,7 +4199,7 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(553)),
                         Cell::Words(TokenSet(554)),
                     ],
@@ -4227,7 +4210,7 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
@@ -4238,8 +4221,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
@@ -4249,42 +4232,86 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(542)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(560)),
+                        Cell::Words(TokenSet(561)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(562)),
+                        Cell::Words(TokenSet(563)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(564)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(502)),
+                        Cell::Words(TokenSet(558)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(549)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(549)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(549)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4294,8 +4321,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4305,8 +4332,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4316,8 +4343,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4327,8 +4354,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4338,8 +4365,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4349,8 +4376,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4370,8 +4397,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[133, 309, 310],
-        accepted: TokenSet(558),
+        slots: &[136, 312, 313],
+        accepted: TokenSet(565),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4389,43 +4416,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(545)),
-                        Cell::Words(TokenSet(545)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(546)),
-                        Cell::Words(TokenSet(547)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(548)),
-                        Cell::Words(TokenSet(549)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(31)),
-                        Cell::Words(TokenSet(550)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(552)),
                         Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
@@ -4433,7 +4424,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(553)),
                         Cell::Words(TokenSet(554)),
                     ],
@@ -4442,7 +4433,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(237)),
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(555)),
                         Cell::Words(TokenSet(556)),
                     ],
@@ -4451,8 +4442,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(201)),
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
@@ -4460,9 +4451,45 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(237)),
-                        Cell::Words(TokenSet(495)),
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(559)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(560)),
+                        Cell::Words(TokenSet(561)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(562)),
+                        Cell::Words(TokenSet(563)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(564)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(502)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4482,8 +4509,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 112, 133, 309, 310],
-        accepted: TokenSet(559),
+        slots: &[314, 115, 136, 312, 313],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4502,8 +4529,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4512,8 +4539,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4522,8 +4549,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(100)),
-                        Cell::Words(TokenSet(545)),
+                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(552)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4532,8 +4559,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(120)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4542,8 +4569,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
-                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4552,8 +4579,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(100)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4573,8 +4600,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[308, 112, 309, 310],
-        accepted: TokenSet(560),
+        slots: &[311, 115, 312, 313],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4589,10 +4616,10 @@ pub(crate) static FORMS: [Form; 96] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(542)),
+                        Cell::Words(TokenSet(549)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(294)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(301)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4601,8 +4628,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4611,8 +4638,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4620,9 +4647,9 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(189)),
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(195)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4631,8 +4658,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(561)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4641,8 +4668,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4662,8 +4689,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 112, 309, 310],
-        accepted: TokenSet(562),
+        slots: &[314, 115, 312, 313],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4679,8 +4706,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(115)),
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4688,8 +4715,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Any,
-                        Cell::Words(TokenSet(120)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4697,8 +4724,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(561)),
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4718,8 +4745,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.bf16.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 112, 61, 310],
-        accepted: TokenSet(562),
+        slots: &[314, 115, 64, 313],
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4731,12 +4758,12 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(563))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(570))],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Any, Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Any, Cell::Words(TokenSet(126))],
                     lengths: &[],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -4755,8 +4782,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 59, 65],
-        accepted: TokenSet(565),
+        slots: &[315, 150, 218, 62, 68],
+        accepted: TokenSet(572),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4800,8 +4827,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 60, 65],
-        accepted: TokenSet(566),
+        slots: &[315, 150, 218, 63, 68],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4841,8 +4868,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 215, 60, 65],
-        accepted: TokenSet(568),
+        slots: &[316, 150, 218, 63, 68],
+        accepted: TokenSet(575),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4879,8 +4906,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 61, 65],
-        accepted: TokenSet(569),
+        slots: &[315, 150, 218, 64, 68],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4913,8 +4940,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[312, 147, 215, 62, 65],
-        accepted: TokenSet(570),
+        slots: &[315, 150, 218, 65, 68],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4948,8 +4975,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 215, 62, 65],
-        accepted: TokenSet(571),
+        slots: &[316, 150, 218, 65, 68],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4980,8 +5007,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 215, 240, 65],
-        accepted: TokenSet(573),
+        slots: &[317, 218, 243, 68],
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5014,8 +5041,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[312, 215, 147, 240, 65],
-        accepted: TokenSet(574),
+        slots: &[315, 218, 150, 243, 68],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5048,8 +5075,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 316, 147, 317, 65],
-        accepted: TokenSet(576),
+        slots: &[318, 319, 150, 320, 68],
+        accepted: TokenSet(583),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5080,8 +5107,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 316, 147, 317, 60],
-        accepted: TokenSet(577),
+        slots: &[318, 319, 150, 320, 63],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5113,8 +5140,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[315, 316, 147, 317, 62],
-        accepted: TokenSet(578),
+        slots: &[318, 319, 150, 320, 65],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5148,8 +5175,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 147, 60, 317],
-        accepted: TokenSet(579),
+        slots: &[318, 150, 63, 320],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5181,8 +5208,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 316, 318, 65],
-        accepted: TokenSet(581),
+        slots: &[316, 150, 319, 321, 68],
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5215,8 +5242,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 316, 147, 319, 65],
-        accepted: TokenSet(583),
+        slots: &[318, 319, 150, 322, 68],
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5247,8 +5274,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[315, 316, 147, 319, 320],
-        accepted: TokenSet(584),
+        slots: &[318, 319, 150, 322, 323],
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5282,8 +5309,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 147, 60, 319],
-        accepted: TokenSet(585),
+        slots: &[318, 150, 63, 322],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5315,8 +5342,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 316, 321, 65],
-        accepted: TokenSet(587),
+        slots: &[316, 150, 319, 324, 68],
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5349,8 +5376,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 316, 147, 322, 65],
-        accepted: TokenSet(589),
+        slots: &[318, 319, 150, 325, 68],
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5381,8 +5408,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[315, 316, 147, 322, 320],
-        accepted: TokenSet(590),
+        slots: &[318, 319, 150, 325, 323],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5416,8 +5443,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 147, 60, 322],
-        accepted: TokenSet(591),
+        slots: &[318, 150, 63, 325],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5449,8 +5476,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[313, 147, 316, 323, 65],
-        accepted: TokenSet(593),
+        slots: &[316, 150, 319, 326, 68],
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5483,8 +5510,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[324, 215, 325, 65],
-        accepted: TokenSet(596),
+        slots: &[327, 218, 328, 68],
+        accepted: TokenSet(603),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5515,8 +5542,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[324, 215, 325, 62],
-        accepted: TokenSet(597),
+        slots: &[327, 218, 328, 65],
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5548,8 +5575,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 62, 325],
-        accepted: TokenSet(598),
+        slots: &[318, 65, 328],
+        accepted: TokenSet(605),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5581,8 +5608,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[315, 147, 215, 326, 62, 327],
-        accepted: TokenSet(601),
+        slots: &[318, 150, 218, 329, 65, 330],
+        accepted: TokenSet(608),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5621,8 +5648,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[315, 316, 147, 326, 328, 65],
-        accepted: TokenSet(603),
+        slots: &[318, 319, 150, 329, 331, 68],
+        accepted: TokenSet(610),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5660,8 +5687,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[315, 316, 147, 326, 328, 62],
-        accepted: TokenSet(604),
+        slots: &[318, 319, 150, 329, 331, 65],
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5700,8 +5727,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[315, 215, 147, 326, 62, 328],
-        accepted: TokenSet(604),
+        slots: &[318, 218, 150, 329, 65, 331],
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5740,8 +5767,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[149, 329, 330],
-        accepted: TokenSet(606),
+        slots: &[152, 332, 333],
+        accepted: TokenSet(613),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5769,8 +5796,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[149, 331, 330, 332],
-        accepted: TokenSet(608),
+        slots: &[152, 334, 333, 335],
+        accepted: TokenSet(615),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5793,7 +5820,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(609)),
+                    Cond::Holds(1, TokenSet(616)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5810,8 +5837,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[333, 334],
-        accepted: TokenSet(610),
+        slots: &[336, 337],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5835,8 +5862,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[333, 334],
-        accepted: TokenSet(610),
+        slots: &[336, 337],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5861,8 +5888,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[333, 334],
-        accepted: TokenSet(610),
+        slots: &[336, 337],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5885,8 +5912,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[333, 334],
-        accepted: TokenSet(610),
+        slots: &[336, 337],
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
         complete: true,
         ptxas: false,
-        slots: &[335, 336, 276, 337, 338],
-        accepted: TokenSet(615),
+        slots: &[338, 339, 279, 340, 341],
+        accepted: TokenSet(622),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,8 +34,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
@@ -46,7 +46,7 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(618)),
+                    Cond::Holds(0, TokenSet(625)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -66,8 +66,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[339, 278, 276, 340, 338],
-        accepted: TokenSet(620),
+        slots: &[342, 281, 279, 343, 341],
+        accepted: TokenSet(627),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -105,8 +105,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[341, 278, 276, 340, 338],
-        accepted: TokenSet(622),
+        slots: &[344, 281, 279, 343, 341],
+        accepted: TokenSet(629),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -115,8 +115,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -143,8 +143,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[339, 276, 38, 338],
-        accepted: TokenSet(623),
+        slots: &[342, 279, 38, 341],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -182,8 +182,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: true,
-        slots: &[342, 278, 276, 38, 338],
-        accepted: TokenSet(624),
+        slots: &[345, 281, 279, 38, 341],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -195,8 +195,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -223,8 +223,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[343, 339, 344, 338],
-        accepted: TokenSet(627),
+        slots: &[346, 342, 347, 341],
+        accepted: TokenSet(634),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -249,21 +249,21 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(147)),
+                    Cond::Holds(0, TokenSet(153)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(232)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(238)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(122)),
+                    Cond::Holds(0, TokenSet(128)),
                     Cond::Not(&Cond::Holds(2, TokenSet(27))),
                 ),
                 ptxas: false,
@@ -271,7 +271,7 @@ pub(crate) static FORMS: [Form; 8] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(495))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(502))),
                 ),
                 ptxas: true,
             },
@@ -300,8 +300,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[343, 339, 345, 338],
-        accepted: TokenSet(629),
+        slots: &[346, 342, 348, 341],
+        accepted: TokenSet(636),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -330,14 +330,14 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(630)),
+                    Cond::Holds(0, TokenSet(637)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(631)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(638)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -367,8 +367,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".query.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[346, 38],
-        accepted: TokenSet(633),
+        slots: &[349, 38],
+        accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47, 283, 38],
-        accepted: TokenSet(634),
+        slots: &[350, 49, 50, 286, 38],
+        accepted: TokenSet(641),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -29,16 +29,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -59,8 +65,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47, 38],
-        accepted: TokenSet(635),
+        slots: &[350, 49, 50, 38],
+        accepted: TokenSet(642),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -70,16 +76,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -100,20 +112,26 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[347, 46, 47],
-        accepted: TokenSet(636),
+        slots: &[350, 49, 50],
+        accepted: TokenSet(643),
         ignored: TokenSet(6),
         operands: &[],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -134,8 +152,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 348, 349, 350, 38],
-        accepted: TokenSet(640),
+        slots: &[49, 50, 351, 352, 353, 38],
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -164,107 +182,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -289,8 +307,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 349, 350, 38],
-        accepted: TokenSet(650),
+        slots: &[49, 50, 354, 352, 353, 38],
+        accepted: TokenSet(657),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -320,42 +338,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -380,8 +398,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 349, 353, 141, 139, 65],
-        accepted: TokenSet(652),
+        slots: &[49, 50, 355, 352, 356, 144, 142, 68],
+        accepted: TokenSet(659),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -409,37 +427,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -464,8 +482,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 354, 349, 353, 141, 139, 65],
-        accepted: TokenSet(653),
+        slots: &[49, 50, 357, 352, 356, 144, 142, 68],
+        accepted: TokenSet(660),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -494,37 +512,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -549,8 +567,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 352, 349, 353, 78],
-        accepted: TokenSet(654),
+        slots: &[49, 50, 355, 352, 356, 81],
+        accepted: TokenSet(661),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -578,37 +596,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -633,8 +651,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 354, 349, 353, 78],
-        accepted: TokenSet(655),
+        slots: &[49, 50, 357, 352, 356, 81],
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -663,37 +681,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -718,8 +736,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 348, 349, 355, 38],
-        accepted: TokenSet(657),
+        slots: &[49, 50, 351, 352, 358, 38],
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -748,107 +766,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(641)), Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(647)), Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -873,8 +891,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 351, 349, 355, 38],
-        accepted: TokenSet(658),
+        slots: &[49, 50, 354, 352, 358, 38],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -904,42 +922,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399))],
+                    cells: &[Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400))],
+                    cells: &[Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(642))],
+                    cells: &[Cell::Words(TokenSet(649))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(643))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(644))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(645))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(646))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -964,8 +982,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[46, 47],
-        accepted: TokenSet(144),
+        slots: &[49, 50],
+        accepted: TokenSet(150),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -998,9 +1016,9 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[347, 356, 357, 358, 359],
-        accepted: TokenSet(661),
-        ignored: TokenSet(396),
+        slots: &[350, 359, 360, 361, 362],
+        accepted: TokenSet(668),
+        ignored: TokenSet(403),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1012,6 +1030,10 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(Cond::Filled(3), Cond::Filled(4)),
                 ptxas: false,
             },
@@ -1021,20 +1043,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(662)),
-                    Cond::Holds(2, TokenSet(663)),
+                    Cond::Holds(1, TokenSet(669)),
+                    Cond::Holds(2, TokenSet(670)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(664)),
-                    Cond::Holds(2, TokenSet(665)),
+                    Cond::Holds(1, TokenSet(671)),
+                    Cond::Holds(2, TokenSet(672)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(666))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(673))),
                 ptxas: false,
             },
             Rule {
@@ -1076,20 +1098,26 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[347, 360],
-        accepted: TokenSet(668),
+        slots: &[350, 363],
+        accepted: TokenSet(675),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
             .mark(Marks::LAX)
             .access(Access::Update)],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -1110,8 +1138,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 361, 362],
-        accepted: TokenSet(671),
+        slots: &[350, 364, 365],
+        accepted: TokenSet(678),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1130,8 +1158,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(672)), 4),
-                    (Cond::Holds(0, TokenSet(673)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1146,7 +1174,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(352)),
+                    Cond::Holds(1, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1205,8 +1233,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 361, 363, 362],
-        accepted: TokenSet(675),
+        slots: &[350, 364, 366, 365],
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1226,8 +1254,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(672)), 4),
-                    (Cond::Holds(0, TokenSet(673)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1240,13 +1268,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(676))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(352)),
+                    Cond::Holds(1, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1305,8 +1333,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(679),
+        slots: &[350, 367, 209, 368, 365],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1334,27 +1362,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(369)),
-                    Cond::Holds(1, TokenSet(368)),
+                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(364)),
-                    Cond::Holds(1, TokenSet(356)),
+                    Cond::Holds(3, TokenSet(371)),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(680))]),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
+                    Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1373,7 +1401,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(1, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1381,9 +1409,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(369)),
-                        Cond::Holds(3, TokenSet(364)),
-                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, TokenSet(371)),
+                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1391,7 +1419,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(680)), Cond::Holds(3, TokenSet(681))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1427,8 +1455,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[347, 364, 206, 365, 362],
-        accepted: TokenSet(679),
+        slots: &[350, 367, 209, 368, 365],
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1457,27 +1485,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(369)),
-                    Cond::Holds(1, TokenSet(368)),
+                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(364)),
-                    Cond::Holds(1, TokenSet(356)),
+                    Cond::Holds(3, TokenSet(371)),
+                    Cond::Holds(1, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(366)), Cond::Holds(3, TokenSet(680))]),
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
+                    Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(365)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1496,7 +1524,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(365)),
+                    Cond::Holds(1, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1504,9 +1532,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(369)),
-                        Cond::Holds(3, TokenSet(364)),
-                        Cond::Holds(3, TokenSet(366)),
+                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, TokenSet(371)),
+                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1514,7 +1542,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(680)), Cond::Holds(3, TokenSet(681))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1550,8 +1578,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 366, 362],
-        accepted: TokenSet(683),
+        slots: &[350, 369, 365],
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1570,8 +1598,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(672)), 4),
-                    (Cond::Holds(0, TokenSet(673)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1635,8 +1663,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[347, 366, 363, 362],
-        accepted: TokenSet(684),
+        slots: &[350, 369, 366, 365],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1656,8 +1684,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(672)), 4),
-                    (Cond::Holds(0, TokenSet(673)), 8),
+                    (Cond::Holds(0, TokenSet(679)), 4),
+                    (Cond::Holds(0, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1670,7 +1698,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(676))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -1725,8 +1753,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 361, 362],
-        accepted: TokenSet(686),
+        slots: &[370, 350, 364, 365],
+        accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1748,8 +1776,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(672)), 4),
-                    (Cond::Holds(1, TokenSet(673)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1764,7 +1792,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(352)),
+                    Cond::Holds(2, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1823,8 +1851,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 361, 363, 362],
-        accepted: TokenSet(687),
+        slots: &[370, 350, 364, 366, 365],
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1847,8 +1875,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(672)), 4),
-                    (Cond::Holds(1, TokenSet(673)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1861,13 +1889,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(676))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(352)),
+                    Cond::Holds(2, TokenSet(359)),
                 ])),
                 ptxas: false,
             },
@@ -1926,8 +1954,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(688),
+        slots: &[370, 350, 367, 209, 368, 365],
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1958,27 +1986,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(369)),
-                    Cond::Holds(2, TokenSet(368)),
+                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(364)),
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(4, TokenSet(371)),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(680))]),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
+                    Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -1997,14 +2025,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(2, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2012,9 +2040,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(369)),
-                        Cond::Holds(4, TokenSet(364)),
-                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, TokenSet(371)),
+                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2022,7 +2050,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(680)), Cond::Holds(4, TokenSet(681))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2058,8 +2086,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 364, 206, 365, 362],
-        accepted: TokenSet(688),
+        slots: &[370, 350, 367, 209, 368, 365],
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2091,27 +2119,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(369)),
-                    Cond::Holds(2, TokenSet(368)),
+                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(364)),
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(4, TokenSet(371)),
+                    Cond::Holds(2, TokenSet(363)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(366)), Cond::Holds(4, TokenSet(680))]),
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
+                    Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(365)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2130,14 +2158,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(365)),
+                    Cond::Holds(2, TokenSet(372)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(356)),
+                    Cond::Holds(2, TokenSet(363)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2145,9 +2173,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(369)),
-                        Cond::Holds(4, TokenSet(364)),
-                        Cond::Holds(4, TokenSet(366)),
+                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, TokenSet(371)),
+                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2155,7 +2183,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(680)), Cond::Holds(4, TokenSet(681))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2191,8 +2219,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 366, 362],
-        accepted: TokenSet(689),
+        slots: &[370, 350, 369, 365],
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2214,8 +2242,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(672)), 4),
-                    (Cond::Holds(1, TokenSet(673)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2286,8 +2314,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[367, 347, 366, 363, 362],
-        accepted: TokenSet(690),
+        slots: &[370, 350, 369, 366, 365],
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2310,8 +2338,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(672)), 4),
-                    (Cond::Holds(1, TokenSet(673)), 8),
+                    (Cond::Holds(1, TokenSet(679)), 4),
+                    (Cond::Holds(1, TokenSet(680)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2324,7 +2352,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(676))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
                 ptxas: false,
             },
             Rule {
@@ -2386,8 +2414,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 361, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 364, 372],
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2409,16 +2437,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2447,8 +2481,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 361, 369],
-        accepted: TokenSet(692),
+        slots: &[371, 364, 372],
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2471,16 +2505,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2509,8 +2549,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 370, 369],
-        accepted: TokenSet(693),
+        slots: &[371, 373, 372],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2533,6 +2573,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2579,8 +2623,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[368, 370, 369],
-        accepted: TokenSet(693),
+        slots: &[371, 373, 372],
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2604,6 +2648,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2650,8 +2698,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 361, 369],
-        accepted: TokenSet(694),
+        slots: &[370, 371, 364, 372],
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2676,16 +2724,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2714,8 +2768,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 361, 369],
-        accepted: TokenSet(694),
+        slots: &[370, 371, 364, 372],
+        accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2741,16 +2795,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -2779,8 +2839,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 370, 369],
-        accepted: TokenSet(695),
+        slots: &[370, 371, 373, 372],
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2806,6 +2866,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2852,8 +2916,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[367, 368, 370, 369],
-        accepted: TokenSet(695),
+        slots: &[370, 371, 373, 372],
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2880,6 +2944,10 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Same(1, true),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Always,
@@ -2982,8 +3050,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[347, 371, 183, 10, 41],
-        accepted: TokenSet(697),
+        slots: &[350, 374, 186, 10, 44],
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
@@ -2999,16 +3067,22 @@ pub(crate) static FORMS: [Form; 37] = [
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .iff(Cond::Filled(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Always,
-                &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
-                ],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Same(0, true),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Always,
+                    &[
+                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    ],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {

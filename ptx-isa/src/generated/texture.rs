@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(701),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -51,11 +51,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -67,35 +67,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -114,35 +114,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(621)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -166,7 +166,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -186,8 +186,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(710),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -209,12 +209,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -222,11 +222,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -238,35 +238,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -285,28 +285,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(621)),
+                    Cond::Holds(0, TokenSet(628)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(703)),
+                    Cond::Holds(0, TokenSet(710)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -330,7 +330,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -354,8 +354,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(701),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -377,12 +377,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -390,11 +390,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -406,35 +406,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -446,14 +446,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -477,7 +477,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -497,8 +497,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(710),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -520,12 +520,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -533,11 +533,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -549,35 +549,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -589,7 +589,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -613,7 +613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(706)),
+                    Cond::Holds(0, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -637,8 +637,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(701),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -660,12 +660,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -677,11 +677,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -693,35 +693,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -733,14 +733,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -763,7 +763,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
@@ -796,8 +796,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(710),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -819,12 +819,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
@@ -836,11 +836,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -852,35 +852,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -892,7 +892,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -915,7 +915,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
@@ -952,8 +952,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 109, 373, 374],
-        accepted: TokenSet(701),
+        slots: &[375, 112, 376, 377],
+        accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -975,24 +975,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1000,12 +1000,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1014,11 +1014,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -1030,35 +1030,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1070,14 +1070,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(111)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -1100,12 +1100,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1125,8 +1125,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[372, 375, 60, 374],
-        accepted: TokenSet(710),
+        slots: &[375, 378, 63, 377],
+        accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1148,24 +1148,24 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(616)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
-                    (Cond::Holds(0, TokenSet(704)), 4),
-                    (Cond::Holds(0, TokenSet(705)), 4),
+                    (Cond::Holds(0, TokenSet(623)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1173,12 +1173,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
+                    (Cond::Holds(0, TokenSet(624)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(702)), 4),
-                    (Cond::Holds(0, TokenSet(703)), 4),
+                    (Cond::Holds(0, TokenSet(709)), 4),
+                    (Cond::Holds(0, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1187,11 +1187,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(616)), 1),
+                    (Cond::Holds(0, TokenSet(623)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(617)), 2),
-                    (Cond::Holds(0, TokenSet(704)), 1),
-                    (Cond::Holds(0, TokenSet(705)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(711)), 1),
+                    (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -1203,35 +1203,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(706)),
-                    Cond::Holds(3, TokenSet(120)),
+                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(3, TokenSet(126)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(707)),
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(3, TokenSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(708)),
+                    Cond::Holds(0, TokenSet(715)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(201)),
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(709)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1243,7 +1243,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(707)),
+                    Cond::Holds(0, TokenSet(714)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1266,12 +1266,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(707))),
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(711)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1295,8 +1295,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[376, 377, 109, 113, 65],
-        accepted: TokenSet(714),
+        slots: &[379, 380, 112, 116, 68],
+        accepted: TokenSet(721),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1316,9 +1316,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(617)), 4),
-                    (Cond::Holds(1, TokenSet(702)), 4),
-                    (Cond::Holds(1, TokenSet(703)), 4),
+                    (Cond::Holds(1, TokenSet(624)), 4),
+                    (Cond::Holds(1, TokenSet(709)), 4),
+                    (Cond::Holds(1, TokenSet(710)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("e", 2, Within::Whole, Role::Use)
@@ -1326,7 +1326,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 1),
-                    (Cond::Holds(1, TokenSet(617)), 1),
+                    (Cond::Holds(1, TokenSet(624)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -1341,7 +1341,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(715)),
+                    Cond::Holds(1, TokenSet(722)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1365,14 +1365,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(716)),
+                    Cond::Holds(1, TokenSet(723)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(706)),
+                    Cond::Holds(1, TokenSet(713)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1392,8 +1392,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[378, 38],
-        accepted: TokenSet(718),
+        slots: &[381, 38],
+        accepted: TokenSet(725),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1408,21 +1408,21 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, TokenSet(726)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(720)),
+                    Cond::Holds(0, TokenSet(727)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(721)),
+                    Cond::Holds(0, TokenSet(728)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1439,8 +1439,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(723),
+        slots: &[382, 38],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1448,10 +1448,22 @@ pub(crate) static FORMS: [Form; 14] = [
                 .mark(Marks::TEXTURE)
                 .mark(Marks::UNIFIED),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::Any(&[
+                        Cond::Not(&Cond::Holds(0, TokenSet(731))),
+                        Cond::Operand(1, OperandTest::Register),
+                    ]),
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1463,8 +1475,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[379, 38],
-        accepted: TokenSet(723),
+        slots: &[382, 38],
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1485,8 +1497,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[380, 38],
-        accepted: TokenSet(725),
+        slots: &[383, 38],
+        accepted: TokenSet(733),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1510,8 +1522,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[381],
-        accepted: TokenSet(727),
+        slots: &[384],
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[387, 91],
-        accepted: TokenSet(742),
+        slots: &[390, 94],
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -31,6 +31,14 @@ pub(crate) static FORMS: [Form; 13] = [
             },
             Rule {
                 kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Always,
+                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    "`vote.sync`, with a mask of the threads that take part",
+                ),
                 ptxas: false,
             },
         ],
@@ -48,8 +56,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[388, 38],
-        accepted: TokenSet(744),
+        slots: &[391, 38],
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -70,6 +78,14 @@ pub(crate) static FORMS: [Form; 13] = [
                 kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Always,
+                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    "`vote.sync`, with a mask of the threads that take part",
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -85,8 +101,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 387, 91],
-        accepted: TokenSet(745),
+        slots: &[49, 390, 94],
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -114,8 +130,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 388, 38],
-        accepted: TokenSet(746),
+        slots: &[49, 391, 38],
+        accepted: TokenSet(754),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -143,8 +159,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 38],
-        accepted: TokenSet(748),
+        slots: &[392, 49, 38],
+        accepted: TokenSet(756),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -172,8 +188,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[389, 46, 41],
-        accepted: TokenSet(749),
+        slots: &[392, 49, 44],
+        accepted: TokenSet(757),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -201,8 +217,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[390, 46, 38],
-        accepted: TokenSet(751),
+        slots: &[393, 49, 38],
+        accepted: TokenSet(759),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -234,8 +250,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b64 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[390, 46, 41],
-        accepted: TokenSet(752),
+        slots: &[393, 49, 44],
+        accepted: TokenSet(760),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -289,8 +305,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.op.type dst, src, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 66, 78],
-        accepted: TokenSet(753),
+        slots: &[49, 69, 81],
+        accepted: TokenSet(761),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -316,8 +332,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.op.b32 dst, src, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 79, 38],
-        accepted: TokenSet(754),
+        slots: &[49, 82, 38],
+        accepted: TokenSet(762),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -343,8 +359,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.op{.abs}{.NaN}.f32 dst, src, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46, 77, 141, 139, 65],
-        accepted: TokenSet(755),
+        slots: &[49, 80, 144, 142, 68],
+        accepted: TokenSet(763),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -376,8 +392,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync d|p, membermask",
         complete: true,
         ptxas: false,
-        slots: &[46],
-        accepted: TokenSet(88),
+        slots: &[49],
+        accepted: TokenSet(94),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

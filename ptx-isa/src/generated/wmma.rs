@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 403, 404, 405],
-        accepted: TokenSet(778),
+        slots: &[49, 50, 405, 406, 407, 408],
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -56,47 +56,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -117,8 +117,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(783),
+        slots: &[49, 50, 405, 409, 407, 243],
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -171,8 +171,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(784),
+        slots: &[49, 50, 405, 410, 407, 138],
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -225,8 +225,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 408, 404, 409],
-        accepted: TokenSet(786),
+        slots: &[49, 50, 196, 411, 407, 412],
+        accepted: TokenSet(794),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -279,8 +279,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 410, 404, 222],
-        accepted: TokenSet(787),
+        slots: &[49, 50, 196, 413, 407, 225],
+        accepted: TokenSet(795),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -333,8 +333,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 403, 404, 411],
-        accepted: TokenSet(778),
+        slots: &[49, 50, 405, 406, 407, 414],
+        accepted: TokenSet(786),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -374,47 +374,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(764))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(115))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -433,8 +433,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 406, 404, 240],
-        accepted: TokenSet(783),
+        slots: &[49, 50, 405, 409, 407, 243],
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -485,8 +485,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 407, 404, 135],
-        accepted: TokenSet(784),
+        slots: &[49, 50, 405, 410, 407, 138],
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -537,8 +537,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 408, 404, 412],
-        accepted: TokenSet(788),
+        slots: &[49, 50, 197, 411, 407, 415],
+        accepted: TokenSet(796),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -589,8 +589,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 194, 410, 404, 222],
-        accepted: TokenSet(789),
+        slots: &[49, 50, 197, 413, 407, 225],
+        accepted: TokenSet(797),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -641,8 +641,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 413, 404, 414],
-        accepted: TokenSet(792),
+        slots: &[49, 50, 405, 416, 407, 417],
+        accepted: TokenSet(800),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -681,62 +681,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(345)), Cell::Words(TokenSet(106))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -755,8 +755,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 402, 413, 404, 415],
-        accepted: TokenSet(792),
+        slots: &[49, 50, 405, 416, 407, 418],
+        accepted: TokenSet(800),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -784,62 +784,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(779)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(111))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(782)), Cell::Words(TokenSet(120))],
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(338)), Cell::Words(TokenSet(100))],
+                    cells: &[Cell::Words(TokenSet(345)), Cell::Words(TokenSet(106))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(201))],
+                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -858,15 +858,15 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 403, 190, 191, 215],
-        accepted: TokenSet(794),
+        slots: &[49, 50, 191, 192, 406, 193, 194, 218],
+        accepted: TokenSet(802),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(111)), 4),
-                    (Cond::Holds(5, TokenSet(120)), 8),
+                    (Cond::Holds(5, TokenSet(117)), 4),
+                    (Cond::Holds(5, TokenSet(126)), 8),
                 ]))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
@@ -883,31 +883,41 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(111)), 4),
-                    (Cond::Holds(6, TokenSet(120)), 8),
+                    (Cond::Holds(6, TokenSet(117)), 4),
+                    (Cond::Holds(6, TokenSet(126)), 8),
                 ]))
                 .mark(Marks::EXACT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deprecated(
+                    Cond::Filled(7),
+                    &[Floor::new(6, 4, 0x7fffffffffff, "")],
+                    "it without `.satfinite`",
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[4],
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -928,8 +938,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 403, 118, 396, 397, 118, 215],
-        accepted: TokenSet(795),
+        slots: &[49, 50, 191, 192, 406, 121, 399, 400, 121, 218],
+        accepted: TokenSet(803),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -957,8 +967,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
+                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(560))]),
                         Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(553))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(546)), Cond::Holds(7, TokenSet(546))]),
                     ]),
                 ),
                 ptxas: false,
@@ -973,17 +983,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -1004,8 +1014,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 403, 65, 61, 61, 65],
-        accepted: TokenSet(796),
+        slots: &[49, 50, 191, 192, 406, 68, 64, 64, 68],
+        accepted: TokenSet(804),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1035,17 +1045,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(779))],
+                    cells: &[Cell::Words(TokenSet(787))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(780))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(781))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1066,8 +1076,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 406, 65, 240, 240, 65],
-        accepted: TokenSet(797),
+        slots: &[49, 50, 191, 192, 409, 68, 243, 243, 68],
+        accepted: TokenSet(805),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1108,8 +1118,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 188, 189, 407, 136, 135, 135, 135, 135],
-        accepted: TokenSet(798),
+        slots: &[49, 50, 191, 192, 410, 139, 138, 138, 138, 138],
+        accepted: TokenSet(806),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1150,8 +1160,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[46, 47, 193, 194, 408, 118, 409, 412, 118, 215],
-        accepted: TokenSet(799),
+        slots: &[49, 50, 196, 197, 411, 121, 412, 415, 121, 218],
+        accepted: TokenSet(807),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1179,8 +1189,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(800)), Cond::Holds(7, TokenSet(800))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(801)), Cond::Holds(7, TokenSet(801))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(808)), Cond::Holds(7, TokenSet(808))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(809)), Cond::Holds(7, TokenSet(809))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1206,8 +1216,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[416, 88, 46, 47, 193, 194, 410, 118, 222, 222, 118],
-        accepted: TokenSet(802),
+        slots: &[419, 91, 49, 50, 196, 197, 413, 121, 225, 225, 121],
+        accepted: TokenSet(810),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1237,7 +1247,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(388)),
+                    Cond::Holds(0, TokenSet(395)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

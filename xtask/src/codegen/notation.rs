@@ -149,6 +149,8 @@ pub(crate) enum RuleKind {
     /// One of the floors suffices.
     Since(Option<Cond>, Vec<Floor>),
     Until(Option<Cond>, Vec<Floor>),
+    /// The text says what to write instead.
+    Deprecated(Option<Cond>, Vec<Floor>, String),
     Default(String, String, Cond),
     AtMostOne(Vec<String>, String),
     Limit(String, String),

@@ -43,6 +43,7 @@ const MARKS: &[&str] = &[
     "plain",
     "long",
     "long-generic",
+    "fraction",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",
@@ -50,6 +51,7 @@ const RULE_WORDS: &[&str] = &[
     "together",
     "since",
     "until",
+    "deprecated",
     "effect",
     "note",
     "differs",
@@ -122,6 +124,16 @@ pub(crate) fn statement(c: &mut Cursor, body: &mut Body) -> Result<()> {
                 break;
             }
         },
+        "deprecated" => {
+            let when = if c.peek_word() == "ptx" {
+                None
+            } else {
+                Some(condition::tokens_or(c)?)
+            };
+            let floors = floors(c)?;
+            let instead = c.string("what to write instead, in quotes")?;
+            rule(RuleKind::Deprecated(when, floors, instead));
+        }
         "default" => {
             let slot = c.word("a slot")?;
             let token = c.word("a modifier")?;

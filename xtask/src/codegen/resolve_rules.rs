@@ -48,6 +48,15 @@ impl Binder<'_> {
                 };
                 Some(format!("RuleKind::Until({when}, {})", self.floors(floors)?))
             }
+            RuleKind::Deprecated(when, floors, instead) => {
+                let Some(when) = self.when(when.as_ref(), own)? else {
+                    return Ok(None);
+                };
+                let floors = self.floors(floors)?;
+                Some(format!(
+                    "RuleKind::Deprecated({when}, {floors}, {instead:?})"
+                ))
+            }
             RuleKind::Default(slot, word, cond) => match self.slot_index(slot) {
                 None => {
                     self.missing(slot, &rule.pos, own)?;

@@ -1,0 +1,496 @@
+//! Sparse conditional constants (Wegman and Zadeck): which values are the same number whenever they are made, and which
+//! blocks and edges are never taken because of that.
+//!
+//! The lattice of a value: [`Never`](Constant::Never) made, one [`Known`](Constant::Known) number, or
+//! [`Varying`](Constant::Varying); it only goes down, so that each value is looked at twice at most after it changed.
+//! Control is followed along the edges whose guards, and whose index into a table of labels, allow it. What was there
+//! when the function began varies, and so does what comes from memory, special registers and calls. Cost: linear in the
+//! values, their reads and the edges. All executions of the blocks reached are covered; behaviour that the manual leaves
+//! undefined is not folded.
+
+use alloc::vec::Vec;
+
+use ptx_ir::constant::ConstKind;
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, Place, Usage};
+use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
+
+use crate::cfg::{BlockId, Cfg, EdgeKind};
+use crate::fold::{Folded, fold_partial};
+use crate::graph::Table;
+use crate::ssa::{Ssa, Value, ValueId};
+use crate::variables::Variables;
+
+/// What is known of a value.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Constant {
+    /// It is never made.
+    Never,
+    /// The bits that it always has, in the width of its register; a predicate or the carry flag is 0 or 1.
+    Known(u128),
+    /// It may have different values.
+    Varying,
+}
+
+impl Constant {
+    /// The bits, if they are known.
+    pub const fn known(self) -> Option<u128> {
+        match self {
+            Self::Known(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    fn meet(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Never, x) | (x, Self::Never) => x,
+            (a, b) if a == b => a,
+            _ => Self::Varying,
+        }
+    }
+}
+
+/// The constants of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Constants {
+    values: Vec<Constant>,
+    blocks: Vec<bool>,
+    edges: Vec<bool>,
+}
+
+impl Constants {
+    /// Follows values and control from the entry.
+    pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
+        let mut pass = Pass::new(facts, cfg, variables, ssa);
+        pass.enter(Cfg::ENTRY);
+        pass.run();
+        pass.found
+    }
+
+    /// What is known of a value.
+    pub fn value(&self, id: ValueId) -> Constant {
+        let value = self.values.get(id.as_u32() as usize);
+        value.copied().unwrap_or(Constant::Varying)
+    }
+
+    /// Whether control may get to a block.
+    pub fn is_executable(&self, block: BlockId) -> bool {
+        self.blocks.get(block.as_u32() as usize) == Some(&true)
+    }
+
+    /// Whether control may go along an edge, by its number in [`Cfg::edges`].
+    pub fn is_taken(&self, edge: u32) -> bool {
+        self.edges.get(edge as usize) == Some(&true)
+    }
+}
+
+struct Pass<'a> {
+    facts: FunctionFacts<'a>,
+    cfg: &'a Cfg,
+    variables: &'a Variables,
+    ssa: &'a Ssa,
+    found: Constants,
+    /// For each value the statements that read or keep it, and the phis.
+    readers: Table,
+    phis: Table,
+    /// Blocks to be walked for the first time, values that changed.
+    blocks: Vec<BlockId>,
+    changed: Vec<ValueId>,
+    modifiers: Vec<Modifier>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(facts: FunctionFacts<'a>, cfg: &'a Cfg, variables: &'a Variables, ssa: &'a Ssa) -> Self {
+        let mut values = alloc::vec![Constant::Never; ssa.len()];
+        let (mut readers, mut phis) = (Vec::new(), Vec::new());
+        readers.extend(
+            ssa.all_uses()
+                .iter()
+                .map(|u| (u.value.as_u32(), u.stmt.as_u32())),
+        );
+        for ((id, value), state) in ssa.values().zip(&mut values) {
+            match value {
+                Value::Unknown | Value::Entry { .. } => *state = Constant::Varying,
+                Value::Def { stmt, old, .. } => {
+                    readers.extend(old.map(|old| (old.as_u32(), stmt.as_u32())));
+                }
+                Value::Phi { .. } => {
+                    phis.extend(ssa.args(id).iter().map(|a| (a.as_u32(), id.as_u32())));
+                }
+            }
+        }
+        Self {
+            facts,
+            cfg,
+            variables,
+            ssa,
+            found: Constants {
+                values,
+                blocks: alloc::vec![false; cfg.len()],
+                edges: alloc::vec![false; cfg.edges().len()],
+            },
+            readers: Table::new(ssa.len(), readers.iter().copied()),
+            phis: Table::new(ssa.len(), phis.iter().copied()),
+            blocks: Vec::new(),
+            changed: Vec::new(),
+            modifiers: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        loop {
+            if let Some(block) = self.blocks.pop() {
+                self.phis_of(block);
+                if let Some(b) = self.cfg.block(block).copied() {
+                    let statements = self.facts.body().range(b.first, b.end);
+                    statements.for_each(|(stmt, _)| self.statement(stmt));
+                }
+                self.leave(block);
+            } else if let Some(value) = self.changed.pop() {
+                for i in 0..self.readers.row(value.as_u32()).len() {
+                    let Some(&stmt) = self.readers.row(value.as_u32()).get(i) else {
+                        break;
+                    };
+                    let stmt = StmtId::new(stmt);
+                    let Some(block) = self.cfg.of_statement(stmt) else {
+                        continue;
+                    };
+                    if self.found.is_executable(block) {
+                        self.statement(stmt);
+                        if self.last(block).is_some_and(|(last, _)| last == stmt) {
+                            self.leave(block);
+                        }
+                    }
+                }
+                for i in 0..self.phis.row(value.as_u32()).len() {
+                    let Some(&phi) = self.phis.row(value.as_u32()).get(i) else {
+                        break;
+                    };
+                    self.phi(ValueId::new(phi));
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn enter(&mut self, block: BlockId) {
+        match self.found.blocks.get_mut(block.as_u32() as usize) {
+            Some(seen @ false) => {
+                *seen = true;
+                self.blocks.push(block);
+            }
+            // Another edge leads here now.
+            _ => self.phis_of(block),
+        }
+    }
+
+    fn set(&mut self, id: ValueId, new: Constant) {
+        if let Some(state) = self.found.values.get_mut(id.as_u32() as usize) {
+            let met = state.meet(new);
+            if *state != met {
+                *state = met;
+                self.changed.push(id);
+            }
+        }
+    }
+
+    fn phis_of(&mut self, block: BlockId) {
+        let ssa = self.ssa;
+        ssa.phis(block).for_each(|phi| self.phi(phi));
+    }
+
+    fn phi(&mut self, id: ValueId) {
+        let Value::Phi { block, .. } = self.ssa.value(id) else {
+            return;
+        };
+        if !self.found.is_executable(block) {
+            return;
+        }
+        let edges = self.cfg.into_ids(block);
+        let mut met = Constant::Never;
+        for (index, &arg) in self.ssa.args(id).iter().enumerate() {
+            // Behind the edges stands what was there at the start.
+            if edges.get(index).is_none_or(|&e| self.found.is_taken(e)) {
+                met = met.meet(self.found.value(arg));
+            }
+        }
+        self.set(id, met);
+    }
+
+    /// The last instruction of a block.
+    fn last(&self, block: BlockId) -> Option<(StmtId, InstId)> {
+        let block = self.cfg.block(block)?;
+        let range = self.facts.body().range(block.first, block.end);
+        range.rev().find_map(|(stmt, statement)| match statement {
+            Statement::Inst(inst) => Some((stmt, inst)),
+            _ => None,
+        })
+    }
+
+    /// Goes along the edges that may be taken.
+    fn leave(&mut self, block: BlockId) {
+        let last = self
+            .last(block)
+            .map(|(stmt, inst)| (stmt, self.facts.inst(inst)));
+        let guard = last.and_then(|(stmt, f)| Some(self.place(stmt, f.guard_register()?.0)));
+        let index = last
+            .filter(|(_, f)| f.flow() == Flow::Table)
+            .and_then(|(stmt, f)| {
+                let (operand, _) = f.parts().next()?;
+                Some(self.operand(stmt, operand, &[ScalarType::U32]))
+            });
+        let out = self.cfg.out(block);
+        let chosen = index.and_then(Constant::known).filter(|&n| {
+            // An index outside of the table is undefined: nothing is concluded.
+            out.iter().any(|e| {
+                let hub = self.cfg.block(e.to).is_some_and(|b| b.hub);
+                !hub && matches!(e.kind, EdgeKind::Table(at) if u128::from(at) == n)
+            })
+        });
+        for (number, edge) in self.cfg.out_ids(block).zip(out) {
+            let allowed = match (edge.when, guard) {
+                (Some(_), Some(Constant::Never)) => false,
+                (Some(when), Some(Constant::Known(is))) => when == (is == 1),
+                _ => true,
+            };
+            let allowed = allowed
+                && match edge.kind {
+                    EdgeKind::Table(_) if index == Some(Constant::Never) => false,
+                    EdgeKind::Table(at) => chosen.is_none_or(|n| n == u128::from(at)),
+                    _ => true,
+                };
+            let taken = self.found.edges.get_mut(number as usize);
+            if allowed && let Some(taken @ false) = taken {
+                *taken = true;
+                self.enter(edge.to);
+            }
+        }
+    }
+
+    /// What a statement reads in a register.
+    fn place(&self, stmt: StmtId, place: Place) -> Constant {
+        let mut variables = self.variables.of(place);
+        match (variables.next(), variables.next()) {
+            (Some(variable), None) => {
+                let read = self.ssa.read(stmt, variable);
+                read.map_or(Constant::Varying, |v| self.found.value(v))
+            }
+            _ => Constant::Varying,
+        }
+    }
+
+    /// The bits of an operand of an instruction with these types.
+    fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
+        let pool = &self.facts.body().pool;
+        let float = types.iter().any(|t| t.is_float());
+        let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
+        match operand {
+            Operand::Reg(register) => self.place(
+                stmt,
+                Place {
+                    register,
+                    lane: None,
+                },
+            ),
+            Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
+                (Some(lane), Operand::Reg(register)) => self.place(
+                    stmt,
+                    Place {
+                        register,
+                        lane: Some(lane),
+                    },
+                ),
+                _ => Constant::Varying,
+            },
+            Operand::Not(at) => match pool.get(at) {
+                Operand::Reg(register) => match self.place(
+                    stmt,
+                    Place {
+                        register,
+                        lane: None,
+                    },
+                ) {
+                    Constant::Known(bits) => Constant::Known(bits ^ 1),
+                    other => other,
+                },
+                _ => Constant::Varying,
+            },
+            Operand::Small(value) if !float => Constant::Known(i128::from(value) as u128),
+            Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
+                Some((v, ConstKind::Signed)) if !float => Constant::Known(v.bits() as i64 as u128),
+                Some((v, ConstKind::Unsigned)) if !float => Constant::Known(v.bits().into()),
+                Some((v, ConstKind::Single)) if wide(32) => Constant::Known(v.bits().into()),
+                Some((v, ConstKind::Double)) if wide(64) => Constant::Known(v.bits().into()),
+                _ => Constant::Varying,
+            },
+            _ => Constant::Varying,
+        }
+    }
+
+    /// Works out what a statement writes.
+    fn statement(&mut self, stmt: StmtId) {
+        let mut defs = self.ssa.defs(stmt).peekable();
+        if defs.peek().is_none() {
+            return;
+        }
+        let inst = match self.facts.body().statements.get(stmt) {
+            Some(&Statement::Inst(inst)) => Some(inst),
+            _ => None,
+        };
+        let facts = inst.map(|i| self.facts.inst(i)).filter(Facts::is_known);
+        // Whether it writes, if that is known.
+        let guard = facts.and_then(|f| f.guard().map(|_| f.guard_register()));
+        let runs = match guard {
+            None => Constant::Known(1),
+            Some(None) => Constant::Varying,
+            Some(Some((place, negated))) => match self.place(stmt, place) {
+                Constant::Known(bits) => Constant::Known(bits ^ u128::from(negated)),
+                other => other,
+            },
+        };
+        let result = match (facts, inst) {
+            (Some(f), Some(inst)) => self.result(stmt, inst, &f),
+            _ => Err(Constant::Varying),
+        };
+        for def in defs {
+            let Value::Def { variable, old, .. } = self.ssa.value(def) else {
+                continue;
+            };
+            let new = match (&result, facts) {
+                (Ok(folded), Some(f)) => self.part(folded, &f, variable),
+                (Err(state), _) => *state,
+                _ => Constant::Varying,
+            };
+            let kept = old.map_or(Constant::Never, |old| self.found.value(old));
+            let new = match (runs, old) {
+                (_, None) | (Constant::Known(1), _) => new,
+                (Constant::Known(_), Some(_)) => kept,
+                (Constant::Never, _) => Constant::Never,
+                (Constant::Varying, Some(_)) => match new {
+                    Constant::Never => Constant::Never,
+                    new => new.meet(kept),
+                },
+            };
+            // A statement that was not understood may also leave things as they are.
+            let new = if facts.is_none() {
+                Constant::Varying
+            } else {
+                new
+            };
+            self.set(def, new);
+        }
+    }
+
+    /// The result of an instruction, or why there is none.
+    fn result(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Result<Folded, Constant> {
+        let Some(sig) = self.facts.body().insts.get(inst).map(|i| i.sig) else {
+            return Err(Constant::Varying);
+        };
+        let signature = self.facts.module().signature(sig);
+        let Some(opcode): Option<Opcode> = signature.opcode() else {
+            return Err(Constant::Varying);
+        };
+        let types: Vec<ScalarType> = signature.types().collect();
+        self.modifiers.clear();
+        self.modifiers.extend(signature.modifiers());
+        let mut never = false;
+        let mut operands = Vec::new();
+        for (operand, usage) in f.parts() {
+            match (usage, operand) {
+                (Usage::Write, _) => {}
+                (Usage::Read, Operand::Vector(list)) => {
+                    for &part in self.facts.body().pool.list(list) {
+                        operands.push(self.operand(stmt, part, &types));
+                    }
+                }
+                (Usage::Read, operand) => operands.push(self.operand(stmt, operand, &types)),
+                _ => return Err(Constant::Varying),
+            }
+        }
+        let mut carry = None;
+        if f.reads_carry() {
+            let read = self.ssa.read(stmt, self.ssa.carry());
+            let read = read.map_or(Constant::Varying, |v| self.found.value(v));
+            never |= read == Constant::Never;
+            carry = read.known().map(|bits| bits == 1);
+        }
+        never |= operands.contains(&Constant::Never);
+        if never {
+            return Err(Constant::Never);
+        }
+        let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
+        fold_partial(opcode, &self.modifiers, &operands, carry).ok_or(Constant::Varying)
+    }
+
+    /// What of a result goes to a variable.
+    fn part(&self, folded: &Folded, f: &Facts<'_>, variable: u32) -> Constant {
+        let bit = |bit: Option<bool>| match bit {
+            Some(bit) => Constant::Known(bit.into()),
+            None => Constant::Varying,
+        };
+        if variable == self.ssa.carry() {
+            return bit(folded.carry);
+        }
+        let pool = &self.facts.body().pool;
+        let is = |operand: Operand| {
+            let range = f.place(operand).map(|p| self.variables.of(p));
+            range.is_some_and(|r| r.len() == 1 && r.start == variable)
+        };
+        let mut found = Constant::Never;
+        let results = f.parts().filter(|(_, usage)| *usage == Usage::Write);
+        for (nth, (operand, _)) in results.enumerate() {
+            let new = match operand {
+                // The parts of the result, the first lowest.
+                Operand::Vector(list) if nth == 0 => {
+                    let parts = pool.list(list);
+                    let width = folded.ty.bits() / (parts.len().max(1) as u16);
+                    let mut state = Constant::Never;
+                    for (i, _) in parts.iter().enumerate().filter(|(_, part)| is(**part)) {
+                        let bits =
+                            folded.value >> (i * usize::from(width)) & ((1 << width.min(127)) - 1);
+                        state = state.meet(Constant::Known(bits));
+                    }
+                    state
+                }
+                operand if !is(operand) => continue,
+                _ if nth == 0 => self.extended(folded, variable),
+                _ if nth == 1 => bit(folded.second),
+                _ => Constant::Varying,
+            };
+            found = found.meet(new);
+        }
+        // Written, but by what is not known here.
+        if found == Constant::Never {
+            Constant::Varying
+        } else {
+            found
+        }
+    }
+
+    /// The result in a register that may be wider.
+    fn extended(&self, folded: &Folded, variable: u32) -> Constant {
+        let Some(class) = self.variables.class(self.facts.body(), variable) else {
+            return Constant::Varying;
+        };
+        let (width, bits) = (class.bits(), folded.ty.bits());
+        let all = |bits: u16| {
+            if bits >= 128 {
+                u128::MAX
+            } else {
+                (1 << bits) - 1
+            }
+        };
+        match folded.ty.kind() {
+            _ if width == bits => Constant::Known(folded.value),
+            _ if width < bits => Constant::Varying,
+            TypeKind::Signed => {
+                let negative = folded.value >> (bits.max(1) - 1) & 1 == 1;
+                let above = if negative { all(width) & !all(bits) } else { 0 };
+                Constant::Known(folded.value | above)
+            }
+            TypeKind::Unsigned | TypeKind::Bits => Constant::Known(folded.value),
+            _ => Constant::Varying,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What is known of an instruction's function whatever its operands are.
+
+use ptx_isa::{Modifier, Opcode};
+
+/// Whether the first result is the first source, bit for bit (both being scalars of one width).
+pub fn is_copy(opcode: Opcode) -> bool {
+    opcode == Opcode::Mov
+}
+
+/// Whether the first two sources may change places.
+pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
+    let has = |m| modifiers.contains(&m);
+    match opcode {
+        // Of the two zeros, and of two NaNs, the first may be the result.
+        Opcode::Add | Opcode::Mul | Opcode::Min | Opcode::Max | Opcode::Mad => modifiers
+            .iter()
+            .filter_map(|m| m.scalar_type())
+            .all(|ty| !super::element(ty).is_float()),
+        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Mul24 | Opcode::Mad24 | Opcode::Sad => {
+            true
+        }
+        Opcode::Addc | Opcode::Madc => true,
+        // With integers and floats alike.
+        Opcode::Setp | Opcode::Set => has(Modifier::Eq) || has(Modifier::Ne),
+        _ => false,
+    }
+}

@@ -1,0 +1,367 @@
+//! The view of values against the definitions, on random functions and on those of the corpus up to a size.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod brute;
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::graph::{Dominators, Graph};
+use ptx_analysis::ssa::{Ssa, Value, ValueId};
+use ptx_analysis::variables::Variables;
+use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts};
+use ptx_ir::{Statement, StmtId};
+
+/// A statement: its block, what it reads, what it surely writes, what it may write.
+#[derive(Default)]
+struct Step {
+    stmt: u32,
+    reads: BTreeSet<u32>,
+    writes: BTreeSet<u32>,
+    may: BTreeSet<u32>,
+}
+
+fn step(stmt: u32, variables: &Variables, mentions: Mentions<'_>) -> Step {
+    let mut step = Step {
+        stmt,
+        ..Step::default()
+    };
+    for m in mentions {
+        for v in variables.of(m.place) {
+            if m.usage.reads() {
+                step.reads.insert(v);
+            }
+            if m.usage.writes() {
+                step.writes.insert(v);
+            }
+            if m.usage.may_write() {
+                step.may.insert(v);
+            }
+        }
+    }
+    step
+}
+
+/// The statements of each block.
+fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<Step>> {
+    let carry = variables.len() as u32;
+    let mut blocks = Vec::new();
+    for (_, block) in cfg.blocks() {
+        let mut list = Vec::new();
+        for at in block.first.as_u32()..block.end.as_u32() {
+            let mut one = match facts.body().statements.get(StmtId::new(at)) {
+                Some(&Statement::Inst(id)) => {
+                    let f = facts.inst(id);
+                    let mut one = step(at, variables, f.registers());
+                    if f.reads_carry() {
+                        one.reads.insert(carry);
+                    }
+                    if f.writes_carry() {
+                        let sure = f.is_known() && f.guard().is_none();
+                        let set = if sure { &mut one.writes } else { &mut one.may };
+                        set.insert(carry);
+                    }
+                    one
+                }
+                Some(&Statement::Opaque(id)) => {
+                    let mut one = step(at, variables, facts.opaque(id));
+                    one.reads.insert(carry);
+                    one.may.insert(carry);
+                    one
+                }
+                _ => continue,
+            };
+            one.stmt = at;
+            list.push(one);
+        }
+        blocks.push(list);
+    }
+    blocks
+}
+
+/// Which writes a read may see, walking back from it statement by statement; `None` stands for the start.
+fn seen(
+    cfg: &Cfg,
+    reached: &[bool],
+    blocks: &[Vec<Step>],
+    (block, index): (u32, usize),
+    variable: u32,
+) -> BTreeSet<Option<u32>> {
+    let mut found = BTreeSet::new();
+    let mut done = vec![false; blocks.len()];
+    let mut work = vec![(block, index)];
+    while let Some((block, before)) = work.pop() {
+        let mut stopped = false;
+        for step in blocks[block as usize][..before].iter().rev() {
+            if step.writes.contains(&variable) || step.may.contains(&variable) {
+                found.insert(Some(step.stmt));
+            }
+            if step.writes.contains(&variable) {
+                stopped = true;
+                break;
+            }
+        }
+        if stopped {
+            continue;
+        }
+        if block == 0 {
+            found.insert(None);
+        }
+        for &from in cfg.predecessors(block) {
+            if reached[from as usize] && !std::mem::replace(&mut done[from as usize], true) {
+                work.push((from, blocks[from as usize].len()));
+            }
+        }
+    }
+    found
+}
+
+/// Whether the value at the start of a block may be read before a sure write.
+fn live(cfg: &Cfg, blocks: &[Vec<Step>], block: u32, variable: u32) -> bool {
+    let mut done = vec![false; blocks.len()];
+    let mut work = vec![block];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut done[block as usize], true) {
+            continue;
+        }
+        let mut steps = blocks[block as usize].iter();
+        let stop = steps.find(|s| s.reads.contains(&variable) || s.writes.contains(&variable));
+        match stop {
+            Some(step) if step.reads.contains(&variable) => return true,
+            Some(_) => {}
+            None => work.extend(cfg.successors(block)),
+        }
+    }
+    false
+}
+
+/// The writes behind a value, all phis and merges opened.
+fn opened(ssa: &Ssa, value: ValueId) -> Option<BTreeSet<Option<u32>>> {
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut work = vec![value];
+    while let Some(id) = work.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match ssa.value(id) {
+            Value::Unknown => return None,
+            Value::Entry { .. } => {
+                found.insert(None);
+            }
+            Value::Def { stmt, old, .. } => {
+                found.insert(Some(stmt.as_u32()));
+                work.extend(old);
+            }
+            // What comes from unreachable blocks does not come.
+            Value::Phi { .. } => {
+                work.extend(ssa.args(id).iter().copied().filter(|&a| a != Ssa::UNKNOWN));
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Checks a function; says how many phis and merges it has.
+fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
+    let cfg = Cfg::new(facts);
+    let variables = Variables::new(facts.body());
+    let dominators = Dominators::new(&cfg);
+    let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
+    let blocks = steps(facts, &cfg, &variables);
+    let reached = brute::reach(&cfg, 0, None);
+    let dominance = brute::dominance(&cfg);
+    let count = variables.len() as u32 + 1;
+    assert_eq!(ssa.carry() + 1, count);
+
+    // Every read sees what reaches it; every write has its value.
+    let (mut reads, mut merges) = (0, 0);
+    for (block, list) in (0u32..).zip(&blocks) {
+        for (index, step) in list.iter().enumerate() {
+            let stmt = StmtId::new(step.stmt);
+            let uses: BTreeSet<u32> = ssa.uses(stmt).iter().map(|u| u.variable).collect();
+            assert_eq!(uses, step.reads, "{name} {stmt:?}");
+            assert_eq!(ssa.uses(stmt).len(), step.reads.len());
+            reads += step.reads.len();
+            let written: BTreeSet<u32> = &step.writes | &step.may;
+            let defs: Vec<u32> = ssa.defs(stmt).filter_map(|v| ssa.variable(v)).collect();
+            assert_eq!(defs.iter().copied().collect::<BTreeSet<_>>(), written);
+            assert_eq!(defs.len(), written.len());
+            for value in ssa.defs(stmt) {
+                let Value::Def {
+                    stmt: by,
+                    variable,
+                    old,
+                } = ssa.value(value)
+                else {
+                    panic!("no definition");
+                };
+                assert_eq!(by, stmt);
+                assert_eq!(old.is_some(), !step.writes.contains(&variable), "{name}");
+                let Some(old) = old.filter(|_| reached[block as usize]) else {
+                    continue;
+                };
+                match opened(&ssa, old) {
+                    Some(found) => {
+                        let wanted = seen(&cfg, &reached, &blocks, (block, index), variable);
+                        assert_eq!(found, wanted, "{name} {stmt:?} keeps {variable}");
+                        merges += 1;
+                    }
+                    // Nobody reads what it keeps.
+                    None => assert!(!live(&cfg, &blocks, block, variable), "{name} {stmt:?}"),
+                }
+            }
+            for used in ssa.uses(stmt) {
+                assert_eq!(used.stmt, stmt);
+                if reached[block as usize] {
+                    let wanted = seen(&cfg, &reached, &blocks, (block, index), used.variable);
+                    assert_eq!(
+                        opened(&ssa, used.value),
+                        Some(wanted),
+                        "{name} {stmt:?} reads {}",
+                        used.variable
+                    );
+                } else if used.value != Ssa::UNKNOWN {
+                    let Value::Def { stmt, .. } = ssa.value(used.value) else {
+                        panic!("{name}: a value reaches unreachable code");
+                    };
+                    assert!(list.iter().any(|s| s.stmt == stmt.as_u32()));
+                }
+            }
+        }
+    }
+    assert_eq!(ssa.all_uses().len(), reads);
+
+    // A phi stands where the iterated frontier of the writes is and the variable is live.
+    let frontiers: Vec<Vec<u32>> = (0..cfg.len())
+        .map(|n| match reached[n] {
+            true => brute::frontier(&cfg, &dominance, n),
+            false => Vec::new(),
+        })
+        .collect();
+    let mut wanted = BTreeSet::new();
+    for variable in 0..count {
+        let writes = |s: &Step| s.writes.contains(&variable) || s.may.contains(&variable);
+        let written = (0..blocks.len()).filter(|&b| reached[b] && blocks[b].iter().any(writes));
+        let mut nodes: BTreeSet<u32> = written.map(|b| b as u32).collect();
+        let mut joins = BTreeSet::new();
+        loop {
+            let new: BTreeSet<u32> = nodes
+                .iter()
+                .flat_map(|&n| frontiers[n as usize].iter().copied())
+                .collect();
+            if new.is_subset(&joins) {
+                break;
+            }
+            joins.extend(&new);
+            nodes.extend(&new);
+        }
+        let live = joins
+            .into_iter()
+            .filter(|&b| live(&cfg, &blocks, b, variable));
+        wanted.extend(live.map(|b| (b, variable)));
+    }
+    let mut found = BTreeSet::new();
+    for (block, _) in cfg.blocks() {
+        for phi in ssa.phis(block) {
+            let Value::Phi {
+                block: at,
+                variable,
+            } = ssa.value(phi)
+            else {
+                panic!("no phi");
+            };
+            assert_eq!(at, block);
+            assert!(found.insert((block.as_u32(), variable)));
+            let edges = Cfg::into(&cfg, block).len() + usize::from(block == Cfg::ENTRY);
+            assert_eq!(ssa.args(phi).len(), edges);
+            for (edge, &arg) in Cfg::into(&cfg, block).zip(ssa.args(phi)) {
+                let from = edge.from.as_u32();
+                if !reached[from as usize] {
+                    assert_eq!(arg, Ssa::UNKNOWN);
+                    continue;
+                }
+                let end = blocks[from as usize].len();
+                let wanted = seen(&cfg, &reached, &blocks, (from, end), variable);
+                assert_eq!(opened(&ssa, arg), Some(wanted), "{name} phi of {variable}");
+                // A value that arrives dominates the edge it arrives by.
+                let home = match ssa.value(arg) {
+                    Value::Phi { block, .. } => block,
+                    Value::Def { stmt, .. } => cfg.of_statement(stmt).unwrap(),
+                    _ => BlockId::new(0),
+                };
+                assert!(dominance[home.as_u32() as usize][from as usize]);
+            }
+        }
+    }
+    assert_eq!(found, wanted, "{name}");
+    (found.len(), merges)
+}
+
+#[test]
+fn random_functions() {
+    let (mut phis, mut merges) = (0, 0);
+    for seed in 1..=3000 {
+        let sample = common::function(seed, if seed % 10 == 0 { 60 } else { 25 });
+        let parsed = ptx_parse::parse(sample.text.as_bytes());
+        let facts = ModuleFacts::new(&parsed.module);
+        let facts = facts
+            .function(parsed.module.function("k").unwrap())
+            .unwrap();
+        let found = check(facts, &sample.text);
+        phis += found.0;
+        merges += found.1;
+    }
+    assert!(phis > 2000 && merges > 2000, "{phis} phis, {merges} merges");
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for path in entries.filter_map(Result::ok).map(|e| e.path()) {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+fn folder(path: &str, most_bytes: u64) -> usize {
+    let mut paths = Vec::new();
+    files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join(path),
+        &mut paths,
+    );
+    paths.sort();
+    let mut checked = 0;
+    for path in paths {
+        if fs::metadata(&path).unwrap().len() > most_bytes {
+            continue;
+        }
+        let module = ptx_parse::parse(&fs::read(&path).unwrap()).module;
+        let facts = ModuleFacts::new(&module);
+        for (id, _, body) in module.definitions() {
+            if body.statements.len() > 300 || body.labels.len() > 40 {
+                continue;
+            }
+            check(facts.function(id).unwrap(), &path.display().to_string());
+            checked += 1;
+        }
+    }
+    checked
+}
+
+#[test]
+fn functions_of_the_corpus() {
+    assert!(folder("../corpus", 60_000) > 200);
+}
+
+#[test]
+fn functions_of_the_larger_corpus() {
+    println!("{} functions", folder("../../shared/corpus", 30_000));
+}

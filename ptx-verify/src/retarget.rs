@@ -1,0 +1,61 @@
+//! Another target and version in the header, and not a byte besides.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Item, Module, Span};
+use ptx_isa::{Directive, PtxVersion, Target};
+
+/// The source of a module with another target and version in its header; every other byte stays. Nothing is checked:
+/// [`verify`](crate::verify) says whether the module is legal there. `None` where the header has no `.version` or names
+/// no known target.
+///
+/// ```
+/// use ptx_isa::{PtxVersion, Target};
+/// let module = ptx_parse::parse(b".version 7.8 // old\n.target sm_80, debug\n.address_size 64").module;
+/// let text = ptx_verify::retarget(&module, Target::Sm90a, PtxVersion::new(8, 0)).expect("there is a header");
+/// assert_eq!(text, b".version 8.0 // old\n.target sm_90a, debug\n.address_size 64");
+/// ```
+pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<Vec<u8>> {
+    let number = place(module, Directive::Version, |kind, _| {
+        matches!(kind, TokenKind::Decimal | TokenKind::Integer)
+    })?;
+    let name = place(module, Directive::Target, |kind, text| {
+        kind == TokenKind::Ident && Target::from_name(text).is_some()
+    })?;
+    let mut edits: [(Span, String); 2] = [
+        (number, version.to_string()),
+        (name, target.text().to_string()),
+    ];
+    edits.sort_by_key(|(span, _)| span.start);
+    let source = module.source();
+    let (mut text, mut done) = (Vec::with_capacity(source.len() + 8), 0);
+    for (span, new) in edits {
+        text.extend_from_slice(source.get(done..span.start as usize)?);
+        text.extend_from_slice(new.as_bytes());
+        done = span.end as usize;
+    }
+    text.extend_from_slice(source.get(done..)?);
+    Some(text)
+}
+
+/// The first token of a directive that will do.
+fn place(
+    module: &Module,
+    directive: Directive,
+    wanted: impl Fn(TokenKind, &[u8]) -> bool,
+) -> Option<Span> {
+    let of_directive = |item: Item| match item {
+        Item::Directive(id) => module
+            .directives
+            .get(id)
+            .is_some_and(|d| d.directive == directive),
+        _ => false,
+    };
+    let (id, _) = module.items().find(|(_, i)| of_directive(*i))?;
+    let span = module.span(id);
+    let text = span.of(module.source());
+    let mut tokens = Lexer::fragment(text);
+    let token = tokens.find(|t| wanted(t.kind, t.span.of(text)))?;
+    Some(token.span.shifted(span.start))
+}
