@@ -6,6 +6,8 @@
 
 #[cfg(feature = "libraries")]
 mod bench;
+#[cfg(feature = "libraries")]
+mod builder;
 mod codegen;
 #[cfg(feature = "libraries")]
 mod conformance;

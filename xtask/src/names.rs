@@ -14,11 +14,13 @@ const FOLDERS: &[&str] = &[
     "ptx-print/src",
     "ptx-verify/src",
     "ptx-analysis/src",
+    "ptx-build/src",
 ];
 
 /// What is not judged, and why.
 const EXCLUDED: &[(&str, &str)] = &[
     ("ptx-isa/src/generated", "it is the table"),
+    ("ptx-build/src/generated", "it is made from the table"),
     (
         "ptx-analysis/src/fold",
         "it computes what instructions compute",

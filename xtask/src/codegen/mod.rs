@@ -67,6 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     } else {
         let documents = crate::docs::generate()?;
         documents.finish(&root.join("docs"), args.check)?;
+        let builder = crate::builder::generate()?;
+        let folder = root.join("ptx-build/src/generated");
+        builder.finish(&folder, args.check)?;
+        builder.prune(&folder, args.check)?;
     }
     #[cfg(not(feature = "libraries"))]
     if changed {

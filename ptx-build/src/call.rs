@@ -1,0 +1,214 @@
+//! Calls, with what goes through `.param` written around them. Manual 7.1, 9.7.12.4.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_isa::{ScalarType, StateSpace};
+
+use crate::declaration::Declaration;
+use crate::error::{Error, Kind};
+use crate::function::FunctionBuilder;
+use crate::module::Interface;
+use crate::operand::{Func, Label, Operand, Reg, Var};
+
+/// What is passed for a parameter, or where a result goes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    /// One value, or the register that takes the result.
+    Value(Operand),
+    /// The parts of an array of bytes: where each stands, its type, and its value or register.
+    Parts(Vec<(u64, ScalarType, Operand)>),
+    /// What goes into the array without a size at the end of the parameters: types and values, laid out one behind the other,
+    /// each aligned to its size.
+    Variadic(Vec<(ScalarType, Operand)>),
+}
+
+impl<T: Into<Operand>> From<T> for Argument {
+    fn from(value: T) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+fn count(what: &str, given: usize, wanted: usize) -> Result<(), Error> {
+    if given == wanted {
+        return Ok(());
+    }
+    let message = format!("{given} {what} for {wanted}");
+    Err(Error::new(Kind::Argument, message))
+}
+
+/// A parameter on the side of the caller.
+struct Passed {
+    operand: Operand,
+    /// Where each part stands.
+    parts: Vec<(Var, u64, ScalarType, Operand)>,
+}
+
+impl FunctionBuilder<'_> {
+    /// Calls a function: declares its parameters, stores the arguments, calls, loads the results.
+    pub fn call_function(
+        &mut self,
+        function: Func,
+        results: &[Argument],
+        arguments: &[Argument],
+    ) -> Result<(), Error> {
+        let interface = self.module.tables.func(function)?.interface.clone();
+        self.protocol(Operand::Func(function), None, &interface, results, arguments)
+    }
+
+    /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
+    /// [`call_prototype`](Self::call_prototype); the declarations say once more what goes in and out.
+    #[allow(clippy::too_many_arguments, reason = "a call has that many parts")]
+    pub fn call_indirect(
+        &mut self,
+        target: Reg,
+        table: Label,
+        (returns, params): (&[Declaration], &[Declaration]),
+        results: &[Argument],
+        arguments: &[Argument],
+    ) -> Result<(), Error> {
+        let interface = Interface {
+            returns: returns.to_vec(),
+            params: params.to_vec(),
+        };
+        self.protocol(target.into(), Some(table), &interface, results, arguments)
+    }
+
+    fn protocol(
+        &mut self,
+        callee: Operand,
+        table: Option<Label>,
+        interface: &Interface,
+        results: &[Argument],
+        arguments: &[Argument],
+    ) -> Result<(), Error> {
+        count("results", results.len(), interface.returns.len())?;
+        count("arguments", arguments.len(), interface.params.len())?;
+        let guard = self.take_guard();
+        let mark = self.mark();
+        self.open();
+        let done = self.in_scope(callee, table, interface, results, arguments, guard);
+        let closed = self.close();
+        if done.is_err() {
+            self.reset(mark);
+        }
+        done.and(closed)
+    }
+
+    fn in_scope(
+        &mut self,
+        callee: Operand,
+        table: Option<Label>,
+        interface: &Interface,
+        results: &[Argument],
+        arguments: &[Argument],
+        guard: Option<(Reg, bool)>,
+    ) -> Result<(), Error> {
+        let mut inputs = Vec::new();
+        for (declaration, argument) in interface.params.iter().zip(arguments) {
+            let passed = self.pass("param", declaration, argument)?;
+            for (var, offset, ty, value) in passed.parts {
+                let to = place(var, offset);
+                self.st().param().with(ty.modifier()).emit((to, value))?;
+            }
+            inputs.push(passed.operand);
+        }
+        let mut outputs = Vec::new();
+        let mut loads = Vec::new();
+        for (declaration, result) in interface.returns.iter().zip(results) {
+            let passed = self.pass("retval", declaration, result)?;
+            loads.extend(passed.parts);
+            outputs.push(passed.operand);
+        }
+        let mut operands = Vec::new();
+        if !outputs.is_empty() {
+            operands.push(Operand::List(outputs));
+        }
+        operands.push(callee);
+        if !inputs.is_empty() || table.is_some() {
+            operands.push(Operand::List(inputs));
+        }
+        operands.extend(table.map(Operand::Label));
+        self.set_guard(guard);
+        // An indirect call without a guard is one of the whole warp only if it says so.
+        self.call().emit(&operands[..])?;
+        for (var, offset, ty, value) in loads {
+            let from = place(var, offset);
+            self.set_guard(guard);
+            self.ld().param().with(ty.modifier()).emit((value, from))?;
+        }
+        Ok(())
+    }
+
+    /// Declares what stands for a parameter, and lists what is stored to it or loaded from it.
+    fn pass(
+        &mut self,
+        stem: &str,
+        declaration: &Declaration,
+        argument: &Argument,
+    ) -> Result<Passed, Error> {
+        if declaration.space == StateSpace::Reg {
+            let Argument::Value(operand) = argument else {
+                let message = format!("`{}` is a register and takes one value", declaration.name);
+                return Err(Error::new(Kind::Argument, message));
+            };
+            let parts = Vec::new();
+            let operand = operand.clone();
+            return Ok(Passed { operand, parts });
+        }
+        let name = self.fresh_name(stem);
+        let mut local = Declaration::new(StateSpace::Param, declaration.ty, &name);
+        local = local.vector(declaration.vector_len());
+        if let Some(align) = declaration.align {
+            local = local.align(align);
+        }
+        let mut parts: Vec<(u64, ScalarType, Operand)> = Vec::new();
+        match argument {
+            Argument::Value(value) if !declaration.is_array() => {
+                parts.push((0, declaration.ty, value.clone()));
+            }
+            Argument::Parts(given) if declaration.bytes().is_some() => {
+                let sizes = declaration.dims.iter().copied().flatten();
+                local = local.array(sizes);
+                parts.clone_from(given);
+            }
+            Argument::Variadic(values) if declaration.dims.contains(&None) => {
+                let mut end = 0u64;
+                for (ty, value) in values {
+                    let bytes = u64::from(ty.bits()).div_ceil(8).max(1);
+                    let start = end.next_multiple_of(bytes);
+                    end = start + bytes;
+                    parts.push((start, *ty, value.clone()));
+                }
+                let element = u64::from(declaration.ty.bits()).div_ceil(8).max(1);
+                local = local.array([end.div_ceil(element).max(1)]);
+            }
+            _ => {
+                let message = format!("what is passed does not fit `{}`", declaration.parameter());
+                return Err(Error::new(Kind::Argument, message));
+            }
+        }
+        if let Some(bytes) = local.bytes() {
+            let end = |(offset, ty, _): &(u64, ScalarType, Operand)| {
+                offset.saturating_add(u64::from(ty.bits()).div_ceil(8))
+            };
+            if parts.iter().map(end).max().unwrap_or(0) > bytes {
+                let message = format!("more than the {bytes} bytes of `{}`", declaration.name);
+                return Err(Error::new(Kind::Argument, message));
+            }
+        }
+        let var = self.declare(local)?;
+        let parts = parts.into_iter().map(|(at, ty, value)| (var, at, ty, value));
+        Ok(Passed {
+            operand: Operand::Var(var),
+            parts: parts.collect(),
+        })
+    }
+}
+
+fn place(var: Var, offset: u64) -> Operand {
+    match i64::try_from(offset) {
+        Ok(0) | Err(_) => crate::at(var).into(),
+        Ok(offset) => (var + offset).into(),
+    }
+}

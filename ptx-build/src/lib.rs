@@ -1,0 +1,71 @@
+//! Makes modules of NVIDIA PTX from Rust: what is made is legal for its target, or refused with the words of `ptx-verify`.
+//!
+//! ```
+//! use ptx_build::{ModuleBuilder, at};
+//! use ptx_isa::{PtxVersion, ScalarType as T, Target};
+//!
+//! # fn main() -> Result<(), ptx_build::Error> {
+//! let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+//! let mut k = m.kernel("fill")?;
+//! let to = k.param(T::U64, "to")?;
+//! let (a, b, c, d) = (k.reg(T::F32), k.reg(T::F32), k.reg(T::F32), k.reg(T::F32));
+//! let addr = k.reg(T::B64);
+//! k.ld().param().u64(addr, at(to))?;
+//! k.ld().global().nc().v4().f32([a, b, c, d], addr + 16)?;
+//! k.add().rn().f32(a, b, c)?;
+//! k.st().global().f32(at(addr), a)?;
+//! let refused = k.add().s32(a, b, 1).unwrap_err();
+//! assert!(refused.to_string().contains("PTX0506"), "{refused}");
+//! k.ret().emit(())?;
+//! k.finish()?;
+//! let module = m.finish()?;
+//! assert_eq!(module.definitions().count(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Statements
+//!
+//! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`Statement`]. Names follow from the words: `::` and
+//! inner dots become `_`, capitals become small, a leading digit gets a `d`, a keyword of Rust a `_` behind it: `.shared::cta` is
+//! `shared_cta`, `.1d` is `d1d`, `match` is `match_`, `.NaN` (beside `.nan`) is
+//! `nan_`. The type ends the statement with its operands; where more
+//! modifiers follow a type, `of_` before it goes on. [`Statement::emit`] ends a statement without a type, or with a number of
+//! operands that is not the usual one of the opcode. [`FunctionBuilder::inst`] takes a whole mnemonic.
+//!
+//! # How it works
+//!
+//! The builder writes text in the canonical style. What a statement is, its mnemonic and the sorts of its operands, is a short
+//! key: the first statement of a key is read and verified with no more around it than what it mentions, those that follow are
+//! known. What is refused leaves no trace. [`ModuleBuilder::finish`] reads and verifies the whole once more: what
+//! comes out is a [`Module`](ptx_ir::Module) with a source like any other, to be printed, analysed or edited.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod call;
+mod declaration;
+mod error;
+mod fragment;
+mod function;
+mod generated;
+mod judge;
+mod module;
+mod operand;
+mod spelling;
+mod statement;
+mod writer;
+
+pub use call::Argument;
+pub use declaration::{Declaration, Init};
+pub use error::{Error, Kind};
+pub use fragment::{Report, check_asm};
+pub use function::FunctionBuilder;
+pub use module::ModuleBuilder;
+pub use operand::{
+    Address, Func, IntoOperand, IntoOperands, Label, Operand, Reg, Sink, Var, at, bracket, lane,
+    pair,
+};
+pub use statement::Statement;
+pub use writer::Writer;

@@ -1,0 +1,425 @@
+//! Operands: what may stand behind a mnemonic, and handles of what a builder declared.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::{Add, Neg, Not, Sub};
+
+use ptx_ir::{AddressForm, Selector};
+use ptx_isa::SpecialReg;
+
+use crate::writer::Writer;
+
+macro_rules! handles {
+    ($($(#[doc = $doc:literal])* $name:ident)*) => {
+        $($(#[doc = $doc])*
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name {
+            /// The function or module that it belongs to.
+            pub(crate) owner: u32,
+            pub(crate) index: u32,
+        })*
+    };
+}
+
+handles! {
+    /// A register of the function that made it.
+    Reg
+    /// A variable or parameter of the module or function that made it.
+    Var
+    /// A label of the function that made it: a place, or a table of functions, labels or parameters.
+    Label
+    /// A function or kernel of the module that made it.
+    Func
+}
+
+/// What can be written as an operand. Numbers, [`Reg`], [`Var`], [`Label`], [`Func`], [`SpecialReg`], an [`Address`], an array (a
+/// vector), and any [`Operand`].
+pub trait IntoOperand {
+    /// Writes it.
+    fn write(self, w: &mut Writer<'_>);
+}
+
+/// What can be written as the operands of one instruction: an operand, a tuple, a slice of [`Operand`]s.
+pub trait IntoOperands {
+    /// Writes them.
+    fn write_all(self, w: &mut Writer<'_>);
+}
+
+/// `_`: a result that is dropped.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Sink;
+
+/// A base with an offset: `[a+16]`.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Address {
+    base: Base,
+    offset: Option<i64>,
+    form: AddressForm,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Base {
+    Reg(Reg),
+    Var(Var),
+    Number(i64),
+}
+
+impl Address {
+    /// Without brackets, as moves and initialisers take it: `a+16`.
+    #[must_use]
+    pub const fn bare(mut self) -> Self {
+        self.form = AddressForm::Bare;
+        self
+    }
+
+    /// `[a+16].unified`
+    #[must_use]
+    pub const fn unified(mut self) -> Self {
+        self.form = AddressForm::Unified;
+        self
+    }
+}
+
+impl From<Reg> for Address {
+    fn from(reg: Reg) -> Self {
+        address(Base::Reg(reg), None)
+    }
+}
+
+impl From<Var> for Address {
+    fn from(var: Var) -> Self {
+        address(Base::Var(var), None)
+    }
+}
+
+/// An address that is a number: `[16]`.
+impl From<i64> for Address {
+    fn from(number: i64) -> Self {
+        address(Base::Number(number), None)
+    }
+}
+
+const fn address(base: Base, offset: Option<i64>) -> Address {
+    Address {
+        base,
+        offset,
+        form: AddressForm::Bracketed,
+    }
+}
+
+/// `[a]`: the memory at a register or variable. With an offset, `a + 16` says the same.
+pub fn at(base: impl Into<Address>) -> Address {
+    base.into()
+}
+
+macro_rules! offsets {
+    ($($name:ident)*) => {
+        $(impl Add<i64> for $name {
+            type Output = Address;
+            fn add(self, offset: i64) -> Address {
+                address(Base::$name(self), Some(offset))
+            }
+        }
+        impl Sub<i64> for $name {
+            type Output = Address;
+            fn sub(self, offset: i64) -> Address {
+                address(Base::$name(self), Some(offset.wrapping_neg()))
+            }
+        })*
+    };
+}
+offsets!(Reg Var);
+
+impl Not for Reg {
+    type Output = Operand;
+    /// `!p`
+    fn not(self) -> Operand {
+        Operand::Not(Box::new(Operand::Reg(self)))
+    }
+}
+
+impl Neg for Reg {
+    type Output = Operand;
+    /// `-a`
+    fn neg(self) -> Operand {
+        Operand::Neg(Box::new(Operand::Reg(self)))
+    }
+}
+
+/// Any operand as a value.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Operand {
+    /// A register.
+    Reg(Reg),
+    /// A special register.
+    Special(SpecialReg),
+    /// An integer.
+    Int(i64),
+    /// An integer without a sign.
+    Unsigned(u64),
+    /// Single precision, written as its bits.
+    F32(f32),
+    /// Double precision, written as its bits.
+    F64(f64),
+    /// A constant in its own spelling: `0x10`, `1.5`, `4*8`.
+    Constant(String),
+    /// A variable or parameter.
+    Var(Var),
+    /// A function.
+    Func(Func),
+    /// A label.
+    Label(Label),
+    /// A base, an offset where there is one, and how both are written.
+    Address(Box<Operand>, Option<Box<Operand>>, AddressForm),
+    /// `[a, b, {c, d}]`
+    Bracket(Vec<Operand>),
+    /// `{a, b}`
+    Vector(Vec<Operand>),
+    /// `(a, b)`
+    List(Vec<Operand>),
+    /// `p|q`
+    Pair(Box<Operand>, Box<Operand>),
+    /// `!p`
+    Not(Box<Operand>),
+    /// `-a`
+    Neg(Box<Operand>),
+    /// `v.x`, `%tid.x`, `a.b0`
+    Lane(Box<Operand>, Selector),
+    /// `_`
+    Sink,
+}
+
+macro_rules! into_value {
+    ($($from:ty => $variant:ident $(as $to:ty)?;)*) => {
+        $(impl From<$from> for Operand {
+            fn from(value: $from) -> Self {
+                Self::$variant(value $(as $to)?)
+            }
+        })*
+    };
+}
+into_value! {
+    Reg => Reg; Var => Var; Func => Func; Label => Label; SpecialReg => Special;
+    i32 => Int as i64; i64 => Int; u32 => Int as i64; u64 => Unsigned; f32 => F32; f64 => F64;
+}
+
+impl From<Address> for Operand {
+    fn from(a: Address) -> Self {
+        let base = match a.base {
+            Base::Reg(r) => Self::Reg(r),
+            Base::Var(v) => Self::Var(v),
+            Base::Number(n) => Self::Int(n),
+        };
+        Self::Address(
+            Box::new(base),
+            a.offset.map(|o| Box::new(Self::Int(o))),
+            a.form,
+        )
+    }
+}
+
+impl From<Sink> for Operand {
+    fn from(_: Sink) -> Self {
+        Self::Sink
+    }
+}
+
+impl<T: Into<Operand>, const N: usize> From<[T; N]> for Operand {
+    /// A vector.
+    fn from(parts: [T; N]) -> Self {
+        Self::Vector(parts.into_iter().map(Into::into).collect())
+    }
+}
+
+/// `p|q`
+pub fn pair(p: impl Into<Operand>, q: impl Into<Operand>) -> Operand {
+    Operand::Pair(Box::new(p.into()), Box::new(q.into()))
+}
+
+/// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. What is none drops out and leaves the whole.
+pub fn lane(of: impl Into<Operand>, selector: &str) -> Operand {
+    match Selector::from_text(selector.as_bytes()) {
+        Some(selector) => Operand::Lane(Box::new(of.into()), selector),
+        None => Operand::Constant(String::from(selector)),
+    }
+}
+
+/// `[a, b, …]`: several parts in one bracket.
+pub fn bracket<const N: usize>(parts: [Operand; N]) -> Operand {
+    Operand::Bracket(Vec::from(parts))
+}
+
+/// Vectors and brackets of what is legal do not nest deeper.
+const DEPTH: usize = 6;
+
+impl Operand {
+    fn put(&self, w: &mut Writer<'_>, depth: usize) {
+        if depth > DEPTH {
+            return w.too_deep();
+        }
+        let list = |w: &mut Writer<'_>, parts: &[Self], code, open, close| {
+            w.open(code, open);
+            for (i, part) in parts.iter().enumerate() {
+                if i > 0 {
+                    w.push(", ");
+                }
+                part.put(w, depth + 1);
+            }
+            w.close(close);
+        };
+        match self {
+            Self::Reg(r) => w.register(*r),
+            Self::Special(s) => w.special(*s),
+            Self::Int(n) => w.integer(*n),
+            Self::Unsigned(n) => w.unsigned(*n),
+            Self::F32(x) => w.single(*x),
+            Self::F64(x) => w.double(*x),
+            Self::Constant(text) => w.constant(text),
+            Self::Var(v) => w.variable(*v),
+            Self::Func(f) => w.function(*f),
+            Self::Label(l) => w.label(*l),
+            Self::Address(base, offset, form) => {
+                w.open_address(*form);
+                base.put(w, depth + 1);
+                if let Some(offset) = offset {
+                    w.push(match form {
+                        AddressForm::Indexed => "[",
+                        _ => "+",
+                    });
+                    w.offset(|w| offset.put(w, depth + 1));
+                }
+                w.close_address(*form);
+            }
+            Self::Bracket(parts) => list(w, parts, Writer::BRACKET, "[", "]"),
+            Self::Vector(parts) => list(w, parts, Writer::VECTOR, "{", "}"),
+            Self::List(parts) => list(w, parts, Writer::LIST, "(", ")"),
+            Self::Pair(p, q) => {
+                w.open(Writer::PAIR, "");
+                p.put(w, depth + 1);
+                w.push("|");
+                q.put(w, depth + 1);
+            }
+            Self::Not(o) => {
+                w.open(Writer::NOT, "!");
+                o.put(w, depth + 1);
+            }
+            Self::Neg(o) => {
+                w.open(Writer::NEG, "-");
+                o.put(w, depth + 1);
+            }
+            Self::Lane(o, selector) => {
+                o.put(w, depth + 1);
+                w.lane(*selector);
+            }
+            Self::Sink => w.sink(),
+        }
+    }
+}
+
+impl IntoOperand for Operand {
+    fn write(self, w: &mut Writer<'_>) {
+        self.put(w, 0);
+    }
+}
+
+impl IntoOperand for &Operand {
+    fn write(self, w: &mut Writer<'_>) {
+        self.put(w, 0);
+    }
+}
+
+macro_rules! direct {
+    ($($ty:ty => $method:ident $(as $to:ty)?;)*) => {
+        $(impl IntoOperand for $ty {
+            #[inline]
+            fn write(self, w: &mut Writer<'_>) {
+                w.$method(self $(as $to)?);
+            }
+        })*
+    };
+}
+direct! {
+    Reg => register; Var => variable; Func => function; Label => label; SpecialReg => special;
+    i32 => integer as i64; u32 => integer as i64; i64 => integer; u64 => unsigned; f32 => single; f64 => double;
+}
+
+impl IntoOperand for Sink {
+    fn write(self, w: &mut Writer<'_>) {
+        w.sink();
+    }
+}
+
+impl IntoOperand for Address {
+    #[inline]
+    fn write(self, w: &mut Writer<'_>) {
+        w.open_address(self.form);
+        match self.base {
+            Base::Reg(r) => w.register(r),
+            Base::Var(v) => w.variable(v),
+            Base::Number(n) => w.integer(n),
+        }
+        if let Some(offset) = self.offset {
+            w.push("+");
+            w.offset(|w| w.integer(offset));
+        }
+        w.close_address(self.form);
+    }
+}
+
+impl<T: IntoOperand, const N: usize> IntoOperand for [T; N] {
+    fn write(self, w: &mut Writer<'_>) {
+        w.open(Writer::VECTOR, "{");
+        for (i, part) in self.into_iter().enumerate() {
+            if i > 0 {
+                w.push(", ");
+            }
+            part.write(w);
+        }
+        w.close("}");
+    }
+}
+
+impl<T: IntoOperand> IntoOperands for T {
+    fn write_all(self, w: &mut Writer<'_>) {
+        w.next();
+        self.write(w);
+    }
+}
+
+impl IntoOperands for &[Operand] {
+    fn write_all(self, w: &mut Writer<'_>) {
+        for operand in self {
+            w.next();
+            operand.write(w);
+        }
+    }
+}
+
+impl IntoOperands for () {
+    fn write_all(self, _: &mut Writer<'_>) {}
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $at:tt),*))*) => {
+        $(impl<$($name: IntoOperand),*> IntoOperands for ($($name,)*) {
+            #[inline]
+            fn write_all(self, w: &mut Writer<'_>) {
+                $(w.next(); self.$at.write(w);)*
+            }
+        })*
+    };
+}
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+}

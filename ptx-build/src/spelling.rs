@@ -1,0 +1,55 @@
+//! What may be written as a name, a constant or a string.
+
+use alloc::format;
+use alloc::string::String;
+
+use ptx_ir::Limits;
+use ptx_ir::constant::read_expression;
+use ptx_ir::lex::scan;
+
+use crate::error::{Error, Kind};
+
+/// Whether `text` is one constant expression.
+pub(crate) fn is_constant(text: &str) -> bool {
+    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+    read.value.is_ok() && read.end == text.len() && !read.spaced
+}
+
+/// Refuses what is no name.
+pub(crate) fn name(text: &str) -> Result<(), Error> {
+    let bytes = text.as_bytes();
+    if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Spelling, format!("`{text}` is no name")))
+}
+
+/// A string with its quotes.
+pub(crate) fn string(text: &str) -> Result<String, Error> {
+    let fits = |b: u8| (b' '..0x7F).contains(&b) && b != b'"';
+    if text.bytes().all(fits) {
+        return Ok(format!("\"{text}\""));
+    }
+    let message = format!("`{text}` cannot be written between quotes");
+    Err(Error::new(Kind::Spelling, message))
+}
+
+/// Refuses what is no mnemonic: words with dots before all but the first.
+pub(crate) fn mnemonic(text: &str) -> Result<(), Error> {
+    let bytes = text.as_bytes();
+    let mut end = match scan::starts_ident(bytes, 0) {
+        true => scan::ident_end(bytes, 0),
+        false => 0,
+    };
+    while end > 0 && end < bytes.len() {
+        let next = scan::dot_word_end(bytes, end);
+        end = match scan::peek(bytes, end) {
+            b'.' if next > end + 1 => next,
+            _ => 0,
+        };
+    }
+    if end > 0 {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Spelling, format!("`{text}` is no mnemonic")))
+}

@@ -1,0 +1,197 @@
+//! Kernels from end to end: built, printed, read again, and checked by NVIDIA's assembler where `PTXAS` names it.
+#![allow(missing_docs)]
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use ptx_build::{Argument, Declaration, Error, Init, ModuleBuilder, at, lane};
+use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
+
+/// The module is legal, its text is canonical, reads back the same, and the assembler takes it.
+fn check(m: ModuleBuilder) -> String {
+    let target = m.target();
+    let module = m.finish().unwrap_or_else(|e| panic!("{e}\n{}", e.text()));
+    let text = ptx_print::canonical(&module, &ptx_print::Style::default());
+    let shown = String::from_utf8_lossy(&text).into_owned();
+    assert_eq!(String::from_utf8_lossy(module.source()), shown);
+    let again = ptx_parse::parse(&text);
+    assert!(again.diagnostics.is_empty(), "{:?}", again.diagnostics);
+    let same = ptx_ir::compare::compare(&module, &again.module);
+    assert!(same.is_ok(), "{same:?}");
+    let Some(ptxas) = std::env::var_os("PTXAS") else {
+        eprintln!("SKIPPED: PTXAS names no assembler; `{target}` is not assembled");
+        return shown;
+    };
+    let mut file = tempfile();
+    file.1.write_all(&text).unwrap();
+    let output = Command::new(ptxas)
+        .args([format!("-arch={target}"), "-c".into(), "-o".into(), "/dev/null".into()])
+        .arg(&file.0)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file.0).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}\n{shown}");
+    shown
+}
+
+fn tempfile() -> (std::path::PathBuf, std::fs::File) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("ptx-build-{}-{n}.ptx", std::process::id()));
+    let file = std::fs::File::create(&path).unwrap();
+    (path, file)
+}
+
+#[test]
+fn saxpy() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    m.file(1, "saxpy.cu")?;
+    let mut k = m.kernel("saxpy")?;
+    k.linkage(ptx_ir::Linkage::Visible).directive(Directive::Maxntid, &[256]);
+    let n = k.param(T::U32, "n")?;
+    let a = k.param(T::F32, "a")?;
+    let x = k.add_param(Declaration::new(S::Param, T::U64, "x").pointer(Some(S::Global), Some(4)))?;
+    let y = k.param(T::U64, "y")?;
+    let (rn, i, block, size, thread) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
+    let (px, py, offset) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::B64));
+    let (fa, fx, fy) = (k.reg(T::F32), k.reg(T::F32), k.reg(T::F32));
+    let (outside, end) = (k.reg(T::Pred), k.label());
+    k.loc(1, 3, 5);
+    k.comment("which element");
+    k.ld().param().u32(rn, at(n))?;
+    k.mov().u32(block, lane(SpecialReg::Ctaid, "x"))?;
+    k.mov().u32(size, lane(SpecialReg::Ntid, "x"))?;
+    k.mov().u32(thread, lane(SpecialReg::Tid, "x"))?;
+    k.mad().lo().s32(i, block, size, thread)?;
+    k.setp().ge().u32(outside, i, rn)?;
+    k.guard(outside).bra().emit(end)?;
+    k.ld().param().f32(fa, at(a))?;
+    k.ld().param().u64(px, at(x))?;
+    k.ld().param().u64(py, at(y))?;
+    k.mul().wide().u32(offset, i, 4)?;
+    k.add().s64(px, px, offset)?;
+    k.add().s64(py, py, offset)?;
+    k.ld().global().nc().f32(fx, at(px))?;
+    k.ld().global().f32(fy, at(py))?;
+    k.fma().rn().f32(fy, fa, fx, fy)?;
+    k.st().global().f32(at(py), fy)?;
+    k.place(end)?;
+    k.ret().emit(())?;
+    k.finish()?;
+    let text = check(m);
+    assert!(text.contains("\tmad.lo.s32 %r2, %r3, %r4, %r5;\n"), "{text}");
+    assert!(text.contains("\t// which element\n"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn shared_memory_and_a_barrier() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90);
+    let table = Init::List((0..20).map(Init::Int).collect());
+    let table = m.declare(Declaration::new(S::Const, T::S32, "table").array([20]).init(table))?;
+    m.declare(Declaration::new(S::Global, T::U64, "where").init(Init::Generic(table, 4)))?;
+    let mut k = m.kernel("reverse")?;
+    let p = k.param(T::U64, "p")?;
+    let tile = k.declare(Declaration::new(S::Shared, T::B32, "tile").align(16).array([64]))?;
+    let (tid, base, back, v) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
+    let to = k.reg(T::B64);
+    k.ld().param().u64(to, at(p))?;
+    k.mov().u32(tid, lane(SpecialReg::Tid, "x"))?;
+    k.mov().u32(base, tile)?;
+    k.open();
+    let scaled = k.named_reg(T::B32, "scaled")?;
+    k.shl().b32(scaled, tid, 2)?;
+    k.add().s32(base, base, scaled)?;
+    k.close()?;
+    k.st().shared().u32(at(base), tid)?;
+    k.bar().sync().emit(0)?;
+    k.ld().shared().b32(back, tile + 4)?;
+    k.ld().const_().s32(v, table + 8)?;
+    k.add().s32(v, v, back)?;
+    k.st().global().u32(at(to), v)?;
+    k.ret().emit(())?;
+    k.finish()?;
+    check(m);
+    Ok(())
+}
+
+#[test]
+fn calls() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    let scalar = |name: &str| Declaration::new(S::Param, T::B32, name);
+    let bytes = |name: &str| Declaration::new(S::Param, T::B8, name).align(8);
+    let mut f = m.func("twice")?;
+    let r = f.result(scalar("r"))?;
+    let x = f.param(T::B32, "x")?;
+    let v = f.reg(T::B32);
+    f.ld().param().b32(v, at(x))?;
+    f.add().s32(v, v, v)?;
+    f.st().param().b32(at(r), v)?;
+    f.ret().emit(())?;
+    let twice = f.finish()?;
+    let sum = m.declare_func("sum", Some(ptx_ir::Linkage::Extern), &[scalar("r")], &[scalar("n"), bytes("rest").unsized_array()])?;
+    let take = m.declare_func("take", Some(ptx_ir::Linkage::Extern), &[bytes("r").array([16])], &[bytes("p").array([16])])?;
+    let mut k = m.kernel("k")?;
+    let (a, b, p) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::Pred));
+    let (d, target) = (k.reg(T::B64), k.reg(T::B64));
+    k.mov().b32(a, 21)?;
+    k.setp().eq().s32(p, a, 21)?;
+    k.call_function(twice, &[b.into()], &[a.into()])?;
+    k.mov().b64(d, 7)?;
+    let rest = Argument::Variadic(vec![(T::B32, a.into()), (T::B64, d.into())]);
+    k.call_function(sum, &[b.into()], &[2.into(), rest])?;
+    let parts = |first, second| Argument::Parts(vec![(0, T::B64, first), (8, T::B32, second)]);
+    k.call_function(take, &[parts(d.into(), a.into())], &[parts(d.into(), 5.into())])?;
+    k.mov().u64(target, twice)?;
+    let targets = k.call_targets(&[twice])?;
+    let shape = (&[scalar("_")][..], &[scalar("_")][..]);
+    k.call_indirect(target, targets, shape, &[b.into()], &[a.into()])?;
+    let prototype = k.call_prototype(shape.0, shape.1)?;
+    k.call_indirect(target, prototype, shape, &[b.into()], &[a.into()])?;
+    k.ret().emit(())?;
+    k.finish()?;
+    check(m);
+    Ok(())
+}
+
+#[test]
+fn a_matrix_product() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    let mut k = m.kernel("mma")?;
+    let p = k.param(T::U64, "p")?;
+    let to = k.reg(T::B64);
+    k.ld().param().u64(to, at(p))?;
+    let d = [(); 4].map(|()| k.reg(T::F32));
+    let a = [(); 4].map(|()| k.reg(T::B32));
+    let b = [(); 2].map(|()| k.reg(T::B32));
+    k.ld().global().v4().b32(a, at(to))?;
+    k.ld().global().v2().b32(b, to + 16)?;
+    for d in d {
+        k.mov().f32(d, 0.0f32)?;
+    }
+    k.mma().sync().aligned().m16n8k16().row().col().of_f32().of_f16().of_f16().f32(d, a, b, d)?;
+    k.st().global().v4().f32(at(to), d)?;
+    let t = k.reg(T::F32);
+    let report = k.asm("{\n.reg .f32 t;\nadd.f32 t, {x}, {x};\nst.global.f32 [{p}], t;\n}", &[("x", d[0].into()), ("p", to.into())])?;
+    assert_eq!(report.reads, ["x", "t", "p"].map(String::from).to_vec().tap_sorted(&report.reads));
+    assert_eq!((report.memory.len(), report.instructions), (1, 2));
+    k.asm("add.f32 {t}, {x}, {x};", &[("x", d[0].into()), ("t", t.into())])?;
+    k.ret().emit(())?;
+    k.finish()?;
+    check(m);
+    Ok(())
+}
+
+/// The same names in the order of another list.
+trait Ordered {
+    fn tap_sorted(self, like: &[String]) -> Vec<String>;
+}
+impl Ordered for Vec<String> {
+    fn tap_sorted(mut self, like: &[String]) -> Vec<String> {
+        self.sort_by_key(|n| like.iter().position(|l| l == n));
+        self
+    }
+}

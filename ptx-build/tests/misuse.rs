@@ -1,0 +1,174 @@
+//! What is wrong is said in the builder's words, and leaves nothing behind.
+#![allow(missing_docs)]
+
+use ptx_build::{Argument, Declaration, Error, Init, Kind, ModuleBuilder, Operand, at};
+use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace, Target};
+
+fn module() -> ModuleBuilder {
+    ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80)
+}
+
+fn is(error: Error, kind: Kind, text: &str) {
+    assert_eq!(error.kind(), kind, "{error}");
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn a_register_of_the_wrong_type() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let (a, h) = (k.reg(T::B32), k.reg(T::B16));
+    for _ in 0..2 {
+        let error = k.add().s32(a, a, h).unwrap_err();
+        assert_eq!(error.kind(), Kind::Illegal);
+        assert_eq!(error.text(), "add.s32 %r1, %r1, %rs1;");
+        assert_eq!(error.diagnostics().len(), 1);
+        let span = error.diagnostics()[0].span;
+        assert_eq!(span.of(error.text().as_bytes()), b"%rs1");
+        assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0506");
+    }
+    k.add().s32(a, a, a).unwrap();
+    k.finish().unwrap();
+    let module = m.finish().unwrap();
+    assert_eq!(module.definitions().next().unwrap().2.insts.len(), 1);
+}
+
+#[test]
+fn the_wrong_target_and_the_wrong_version() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let r = k.reg(T::B32);
+    let error = k.elect().sync().emit((ptx_build::pair(r, !r), -1)).unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal);
+    let p = k.reg(T::Pred);
+    let error = k.elect().sync().emit((ptx_build::pair(r, p), -1)).unwrap_err();
+    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0513", "{error}");
+    assert!(error.to_string().contains("sm_90"), "{error}");
+}
+
+#[test]
+fn words_that_do_not_go_together() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let f = k.reg(T::F32);
+    let error = k.add().rn().global().f32(f, f, f).unwrap_err();
+    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0502", "{error}");
+    let error = k.inst("nonsense.f32", (f, f)).unwrap_err();
+    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0104", "{error}");
+    is(k.inst("add f32", (f, f)).unwrap_err(), Kind::Spelling, "`add f32` is no mnemonic");
+    let deep = (0..20).fold(Operand::Reg(f), |o, _| Operand::Vector(vec![o]));
+    assert_eq!(k.mov().emit((f, deep)).unwrap_err().kind(), Kind::Spelling);
+}
+
+#[test]
+fn what_belongs_elsewhere() {
+    let mut m = module();
+    let mut k = m.kernel("first").unwrap();
+    let (r, l) = (k.reg(T::B32), k.label());
+    let p = k.param(T::B32, "p").unwrap();
+    k.finish().unwrap();
+    let mut k = m.kernel("second").unwrap();
+    let own = k.reg(T::B32);
+    let text = |what| format!("{what} does not belong to `second`, where it is used");
+    is(k.mov().b32(own, r).unwrap_err(), Kind::Foreign, &text("a register"));
+    is(k.ld().param().b32(own, at(p)).unwrap_err(), Kind::Foreign, &text("a variable"));
+    is(k.bra().emit(l).unwrap_err(), Kind::Foreign, &text("a label"));
+    is(k.place(l).unwrap_err(), Kind::Foreign, "a label that does not belong to `second`");
+    let mut other = module();
+    let f = other.func("f").unwrap().finish().unwrap();
+    assert_eq!(k.call_function(f, &[], &[]).unwrap_err().kind(), Kind::Foreign);
+    // A guard is a register too.
+    is(k.guard(r).mov().b32(own, own).unwrap_err(), Kind::Foreign, &text("a register"));
+    k.finish().unwrap();
+    m.finish().unwrap();
+}
+
+#[test]
+fn labels_and_names() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let l = k.block().unwrap();
+    is(k.place(l).unwrap_err(), Kind::Duplicate, "the label `$L_1` is placed already");
+    k.named_reg(T::B32, "x").unwrap();
+    is(k.named_reg(T::F32, "x").unwrap_err(), Kind::Duplicate, "`k` has a `x` already");
+    is(k.named_label("a b").unwrap_err(), Kind::Spelling, "`a b` is no name");
+    k.reg(T::B32);
+    is(k.named_reg(T::B32, "%r7").unwrap_err(), Kind::Duplicate, "`k` has a `%r7` already");
+    let missing = k.label();
+    k.bra().emit(missing).unwrap();
+    let text = "the label `$L_2` is used in `k` and placed nowhere";
+    is(k.finish().unwrap_err(), Kind::Unplaced, text);
+    is(m.kernel("k").unwrap_err(), Kind::Duplicate, "the module has a `k` already");
+    is(m.finish().unwrap_err(), Kind::Unplaced, text);
+}
+
+#[test]
+fn scopes_and_ends() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    is(k.close().unwrap_err(), Kind::Scope, "no scope of `k` is open");
+    k.open();
+    let inner = k.named_reg(T::B32, "inner").unwrap();
+    k.mov().b32(inner, 1).unwrap();
+    k.close().unwrap();
+    assert_eq!(k.mov().b32(inner, 1).unwrap_err().kind(), Kind::Foreign);
+    let _ = k.add().rn();
+    is(k.finish().unwrap_err(), Kind::Unfinished, "`add.rn` was begun and not ended");
+    let mut m = module();
+    drop(m.kernel("k").unwrap());
+    is(m.finish().unwrap_err(), Kind::Unfinished, "`k` was begun and not finished");
+}
+
+#[test]
+fn a_shadowed_register_is_not_taken_for_another() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let outer = k.named_reg(T::B32, "x").unwrap();
+    k.open();
+    let inner = k.named_reg(T::F32, "x").unwrap();
+    assert_eq!(k.mov().b32(outer, 1).unwrap_err().kind(), Kind::Foreign);
+    k.mov().f32(inner, 1.0f32).unwrap();
+    k.close().unwrap();
+    k.mov().b32(outer, 1).unwrap();
+    k.finish().unwrap();
+    m.finish().unwrap();
+}
+
+#[test]
+fn declarations_and_calls() {
+    let mut m = module();
+    let error = m.declare(Declaration::new(StateSpace::Local, T::B32, "x")).unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal, "{error}");
+    let text = Declaration::new(StateSpace::Global, T::F32, "x").init(Init::Constant("a;".into()));
+    is(m.declare(text).unwrap_err(), Kind::Spelling, "`a;` is no constant");
+    m.declare(Declaration::new(StateSpace::Global, T::F32, "x")).unwrap();
+    let twice = m.declare(Declaration::new(StateSpace::Global, T::F32, "x"));
+    is(twice.unwrap_err(), Kind::Duplicate, "the module has a `x` already");
+    let mut f = m.func("f").unwrap();
+    f.param(T::B32, "p").unwrap();
+    let f = f.finish().unwrap();
+    let mut k = m.kernel("k").unwrap();
+    let r = k.reg(T::F64);
+    is(k.call_function(f, &[], &[]).unwrap_err(), Kind::Argument, "0 arguments for 1");
+    let error = k.call_function(f, &[], &[Argument::from(r)]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal, "{error}");
+    // What is legal of itself and not with the rest is found at the end.
+    k.directive(Directive::Maxntid, &[0]);
+    k.finish().unwrap();
+    let error = m.finish().unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal, "{error}");
+}
+
+#[test]
+fn fragments() {
+    let mut m = module();
+    let mut k = m.kernel("k").unwrap();
+    let (r, f) = (k.reg(T::B32), k.reg(T::F32));
+    let error = k.asm("add.s32 {d}, {a}, 1;", &[("d", r.into()), ("a", f.into())]).unwrap_err();
+    assert_eq!(error.text(), "add.s32 %r1, %f1, 1;");
+    is(k.asm("}", &[]).unwrap_err(), Kind::Scope, "the braces of the fragment do not match");
+    let error = k.asm("add.s32 {d}, {unknown}, 1;", &[("d", r.into())]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal);
+    k.finish().unwrap();
+    assert!(m.finish().unwrap().definitions().next().unwrap().2.insts.is_empty());
+}
