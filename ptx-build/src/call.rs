@@ -53,7 +53,13 @@ impl FunctionBuilder<'_> {
         arguments: &[Argument],
     ) -> Result<(), Error> {
         let interface = self.module.tables.func(function)?.interface.clone();
-        self.protocol(Operand::Func(function), None, &interface, results, arguments)
+        self.protocol(
+            Operand::Func(function),
+            None,
+            &interface,
+            results,
+            arguments,
+        )
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
@@ -198,7 +204,9 @@ impl FunctionBuilder<'_> {
             }
         }
         let var = self.declare(local)?;
-        let parts = parts.into_iter().map(|(at, ty, value)| (var, at, ty, value));
+        let parts = parts
+            .into_iter()
+            .map(|(at, ty, value)| (var, at, ty, value));
         Ok(Passed {
             operand: Operand::Var(var),
             parts: parts.collect(),

@@ -169,7 +169,12 @@ impl FunctionBuilder<'_> {
         if let Some(error) = self.body.error.take() {
             return Err(error);
         }
-        let find = |name: &str| names.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
+        let find = |name: &str| {
+            names
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, t)| t.clone())
+        };
         let text = replace(text, find);
         if !is_balanced(&text) {
             return Err(unbalanced());

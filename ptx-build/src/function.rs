@@ -127,7 +127,8 @@ impl Body {
         if self.is_open {
             let text = self.text.get(self.committed..).unwrap_or_default();
             let message = format!("`{}` was begun and not ended", text.trim());
-            self.unfinished.get_or_insert(Error::new(Kind::Unfinished, message));
+            self.unfinished
+                .get_or_insert(Error::new(Kind::Unfinished, message));
             self.text.truncate(self.committed);
             self.is_open = false;
         }
@@ -152,7 +153,11 @@ fn prefix(ty: ScalarType) -> String {
 /// A comment may not begin another one.
 pub(crate) fn comment_line(text: &str) -> String {
     let plain = |c: char| !c.is_control() || c == '\t';
-    text.chars().filter(|c| plain(*c)).collect::<String>().trim_end().into()
+    text.chars()
+        .filter(|c| plain(*c))
+        .collect::<String>()
+        .trim_end()
+        .into()
 }
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
@@ -262,7 +267,12 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Adds a parameter (or a result) that is a register, which functions may have.
-    pub fn register_param(&mut self, ty: ScalarType, name: &str, result: bool) -> Result<Reg, Error> {
+    pub fn register_param(
+        &mut self,
+        ty: ScalarType,
+        name: &str,
+        result: bool,
+    ) -> Result<Reg, Error> {
         let reg = self.add_register(ty, 1, name, true)?;
         self.push_part(Declaration::new(StateSpace::Reg, ty, name), !result);
         Ok(reg)
@@ -354,7 +364,12 @@ impl<'m> FunctionBuilder<'m> {
                 .take_while(|(n, _)| n.starts_with(prefix));
             let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
             alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self.module.tables.names.iter().any(|n| n.starts_with(prefix))
+                || self
+                    .module
+                    .tables
+                    .names
+                    .iter()
+                    .any(|n| n.starts_with(prefix))
         };
         while taken(&prefix) {
             prefix.push('_');
@@ -569,7 +584,11 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// `.callprototype`: what an indirect call calls.
-    pub fn call_prototype(&mut self, returns: &[Declaration], params: &[Declaration]) -> Result<Label, Error> {
+    pub fn call_prototype(
+        &mut self,
+        returns: &[Declaration],
+        params: &[Declaration],
+    ) -> Result<Label, Error> {
         let list = |all: &[Declaration]| {
             let all: Vec<String> = all.iter().map(Declaration::nameless).collect();
             format!("({})", all.join(", "))
@@ -602,7 +621,11 @@ impl<'m> FunctionBuilder<'m> {
     fn add_table(&mut self, text: String) -> Result<Label, Error> {
         let mentions = core::mem::take(&mut self.body.mentions);
         let label = self.label();
-        let name = self.body.labels.last().map_or(String::new(), |l| l.name.clone());
+        let name = self
+            .body
+            .labels
+            .last()
+            .map_or(String::new(), |l| l.name.clone());
         let line = format!("{name}: {text}");
         if let Err(error) = self.check(&line, &mentions) {
             self.body.labels.pop();
@@ -653,7 +676,8 @@ impl<'m> FunctionBuilder<'m> {
     /// A comment on lines of its own, before the statement that follows.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
-            self.body.line(format!("// {}", comment_line(line)).trim_end());
+            self.body
+                .line(format!("// {}", comment_line(line)).trim_end());
         }
     }
 
@@ -843,7 +867,13 @@ impl<'m> FunctionBuilder<'m> {
         }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut text = interface(self.body.kind, self.linkage, &attributes, &self.body.name, &of);
+        let mut text = interface(
+            self.body.kind,
+            self.linkage,
+            &attributes,
+            &self.body.name,
+            &of,
+        );
         for directive in &self.directives {
             let _ = write!(text, "\n{directive}");
         }

@@ -35,7 +35,7 @@
 //!
 //! # How it works
 //!
-//! The builder writes text in the canonical style. What a statement is, its mnemonic and the sorts of its operands, is a short
+//! The builder writes text, in the canonical style but for long lists and fragments. What a statement is, its mnemonic and the sorts of its operands, is a short
 //! key: the first statement of a key is read and verified with no more around it than what it mentions, those that follow are
 //! known. What is refused leaves no trace. [`ModuleBuilder::finish`] reads and verifies the whole once more: what
 //! comes out is a [`Module`](ptx_ir::Module) with a source like any other, to be printed, analysed or edited.

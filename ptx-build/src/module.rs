@@ -102,8 +102,7 @@ impl Known {
         if index >= self.values.len() {
             let instruction = self.signatures.get(id).instruction();
             let forms = instruction.map_or(&[][..], |i| i.forms());
-            self.values
-                .push(forms.iter().any(|f| f.asks_for_values()));
+            self.values.push(forms.iter().any(|f| f.asks_for_values()));
         }
         let values = self.values.get(index).copied().unwrap_or(true);
         (index as u32, values)
@@ -368,10 +367,7 @@ impl ModuleBuilder {
             returns: returns.to_vec(),
             params: params.to_vec(),
         };
-        let text = format!(
-            "{};",
-            interface(FunctionKind::Func, linkage, "", name, &of)
-        );
+        let text = format!("{};", interface(FunctionKind::Func, linkage, "", name, &of));
         let whole = format!("{}{text}\n", self.tables.header);
         spelling::name(name)?;
         self.verify(&whole, self.tables.header.len(), &text)?;

@@ -51,5 +51,8 @@ pub(crate) fn mnemonic(text: &str) -> Result<(), Error> {
     if end > 0 {
         return Ok(());
     }
-    Err(Error::new(Kind::Spelling, format!("`{text}` is no mnemonic")))
+    Err(Error::new(
+        Kind::Spelling,
+        format!("`{text}` is no mnemonic"),
+    ))
 }

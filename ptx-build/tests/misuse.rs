@@ -38,11 +38,23 @@ fn the_wrong_target_and_the_wrong_version() {
     let mut m = module();
     let mut k = m.kernel("k").unwrap();
     let r = k.reg(T::B32);
-    let error = k.elect().sync().emit((ptx_build::pair(r, !r), -1)).unwrap_err();
+    let error = k
+        .elect()
+        .sync()
+        .emit((ptx_build::pair(r, !r), -1))
+        .unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal);
     let p = k.reg(T::Pred);
-    let error = k.elect().sync().emit((ptx_build::pair(r, p), -1)).unwrap_err();
-    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0513", "{error}");
+    let error = k
+        .elect()
+        .sync()
+        .emit((ptx_build::pair(r, p), -1))
+        .unwrap_err();
+    assert_eq!(
+        error.diagnostics()[0].code.to_string(),
+        "PTX0513",
+        "{error}"
+    );
     assert!(error.to_string().contains("sm_90"), "{error}");
 }
 
@@ -52,10 +64,22 @@ fn words_that_do_not_go_together() {
     let mut k = m.kernel("k").unwrap();
     let f = k.reg(T::F32);
     let error = k.add().rn().global().f32(f, f, f).unwrap_err();
-    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0502", "{error}");
+    assert_eq!(
+        error.diagnostics()[0].code.to_string(),
+        "PTX0502",
+        "{error}"
+    );
     let error = k.inst("nonsense.f32", (f, f)).unwrap_err();
-    assert_eq!(error.diagnostics()[0].code.to_string(), "PTX0104", "{error}");
-    is(k.inst("add f32", (f, f)).unwrap_err(), Kind::Spelling, "`add f32` is no mnemonic");
+    assert_eq!(
+        error.diagnostics()[0].code.to_string(),
+        "PTX0104",
+        "{error}"
+    );
+    is(
+        k.inst("add f32", (f, f)).unwrap_err(),
+        Kind::Spelling,
+        "`add f32` is no mnemonic",
+    );
     let deep = (0..20).fold(Operand::Reg(f), |o, _| Operand::Vector(vec![o]));
     assert_eq!(k.mov().emit((f, deep)).unwrap_err().kind(), Kind::Spelling);
 }
@@ -70,15 +94,38 @@ fn what_belongs_elsewhere() {
     let mut k = m.kernel("second").unwrap();
     let own = k.reg(T::B32);
     let text = |what| format!("{what} does not belong to `second`, where it is used");
-    is(k.mov().b32(own, r).unwrap_err(), Kind::Foreign, &text("a register"));
-    is(k.ld().param().b32(own, at(p)).unwrap_err(), Kind::Foreign, &text("a variable"));
-    is(k.bra().emit(l).unwrap_err(), Kind::Foreign, &text("a label"));
-    is(k.place(l).unwrap_err(), Kind::Foreign, "a label that does not belong to `second`");
+    is(
+        k.mov().b32(own, r).unwrap_err(),
+        Kind::Foreign,
+        &text("a register"),
+    );
+    is(
+        k.ld().param().b32(own, at(p)).unwrap_err(),
+        Kind::Foreign,
+        &text("a variable"),
+    );
+    is(
+        k.bra().emit(l).unwrap_err(),
+        Kind::Foreign,
+        &text("a label"),
+    );
+    is(
+        k.place(l).unwrap_err(),
+        Kind::Foreign,
+        "a label that does not belong to `second`",
+    );
     let mut other = module();
     let f = other.func("f").unwrap().finish().unwrap();
-    assert_eq!(k.call_function(f, &[], &[]).unwrap_err().kind(), Kind::Foreign);
+    assert_eq!(
+        k.call_function(f, &[], &[]).unwrap_err().kind(),
+        Kind::Foreign
+    );
     // A guard is a register too.
-    is(k.guard(r).mov().b32(own, own).unwrap_err(), Kind::Foreign, &text("a register"));
+    is(
+        k.guard(r).mov().b32(own, own).unwrap_err(),
+        Kind::Foreign,
+        &text("a register"),
+    );
     k.finish().unwrap();
     m.finish().unwrap();
 }
@@ -88,17 +135,37 @@ fn labels_and_names() {
     let mut m = module();
     let mut k = m.kernel("k").unwrap();
     let l = k.block().unwrap();
-    is(k.place(l).unwrap_err(), Kind::Duplicate, "the label `$L_1` is placed already");
+    is(
+        k.place(l).unwrap_err(),
+        Kind::Duplicate,
+        "the label `$L_1` is placed already",
+    );
     k.named_reg(T::B32, "x").unwrap();
-    is(k.named_reg(T::F32, "x").unwrap_err(), Kind::Duplicate, "`k` has a `x` already");
-    is(k.named_label("a b").unwrap_err(), Kind::Spelling, "`a b` is no name");
+    is(
+        k.named_reg(T::F32, "x").unwrap_err(),
+        Kind::Duplicate,
+        "`k` has a `x` already",
+    );
+    is(
+        k.named_label("a b").unwrap_err(),
+        Kind::Spelling,
+        "`a b` is no name",
+    );
     k.reg(T::B32);
-    is(k.named_reg(T::B32, "%r7").unwrap_err(), Kind::Duplicate, "`k` has a `%r7` already");
+    is(
+        k.named_reg(T::B32, "%r7").unwrap_err(),
+        Kind::Duplicate,
+        "`k` has a `%r7` already",
+    );
     let missing = k.label();
     k.bra().emit(missing).unwrap();
     let text = "the label `$L_2` is used in `k` and placed nowhere";
     is(k.finish().unwrap_err(), Kind::Unplaced, text);
-    is(m.kernel("k").unwrap_err(), Kind::Duplicate, "the module has a `k` already");
+    is(
+        m.kernel("k").unwrap_err(),
+        Kind::Duplicate,
+        "the module has a `k` already",
+    );
     is(m.finish().unwrap_err(), Kind::Unplaced, text);
 }
 
@@ -106,17 +173,29 @@ fn labels_and_names() {
 fn scopes_and_ends() {
     let mut m = module();
     let mut k = m.kernel("k").unwrap();
-    is(k.close().unwrap_err(), Kind::Scope, "no scope of `k` is open");
+    is(
+        k.close().unwrap_err(),
+        Kind::Scope,
+        "no scope of `k` is open",
+    );
     k.open();
     let inner = k.named_reg(T::B32, "inner").unwrap();
     k.mov().b32(inner, 1).unwrap();
     k.close().unwrap();
     assert_eq!(k.mov().b32(inner, 1).unwrap_err().kind(), Kind::Foreign);
     let _ = k.add().rn();
-    is(k.finish().unwrap_err(), Kind::Unfinished, "`add.rn` was begun and not ended");
+    is(
+        k.finish().unwrap_err(),
+        Kind::Unfinished,
+        "`add.rn` was begun and not ended",
+    );
     let mut m = module();
     drop(m.kernel("k").unwrap());
-    is(m.finish().unwrap_err(), Kind::Unfinished, "`k` was begun and not finished");
+    is(
+        m.finish().unwrap_err(),
+        Kind::Unfinished,
+        "`k` was begun and not finished",
+    );
 }
 
 #[test]
@@ -137,19 +216,34 @@ fn a_shadowed_register_is_not_taken_for_another() {
 #[test]
 fn declarations_and_calls() {
     let mut m = module();
-    let error = m.declare(Declaration::new(StateSpace::Local, T::B32, "x")).unwrap_err();
+    let error = m
+        .declare(Declaration::new(StateSpace::Local, T::B32, "x"))
+        .unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
     let text = Declaration::new(StateSpace::Global, T::F32, "x").init(Init::Constant("a;".into()));
-    is(m.declare(text).unwrap_err(), Kind::Spelling, "`a;` is no constant");
-    m.declare(Declaration::new(StateSpace::Global, T::F32, "x")).unwrap();
+    is(
+        m.declare(text).unwrap_err(),
+        Kind::Spelling,
+        "`a;` is no constant",
+    );
+    m.declare(Declaration::new(StateSpace::Global, T::F32, "x"))
+        .unwrap();
     let twice = m.declare(Declaration::new(StateSpace::Global, T::F32, "x"));
-    is(twice.unwrap_err(), Kind::Duplicate, "the module has a `x` already");
+    is(
+        twice.unwrap_err(),
+        Kind::Duplicate,
+        "the module has a `x` already",
+    );
     let mut f = m.func("f").unwrap();
     f.param(T::B32, "p").unwrap();
     let f = f.finish().unwrap();
     let mut k = m.kernel("k").unwrap();
-    let r = k.reg(T::F64);
-    is(k.call_function(f, &[], &[]).unwrap_err(), Kind::Argument, "0 arguments for 1");
+    let r = k.reg(T::Pred);
+    is(
+        k.call_function(f, &[], &[]).unwrap_err(),
+        Kind::Argument,
+        "0 arguments for 1",
+    );
     let error = k.call_function(f, &[], &[Argument::from(r)]).unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
     // What is legal of itself and not with the rest is found at the end.
@@ -164,11 +258,28 @@ fn fragments() {
     let mut m = module();
     let mut k = m.kernel("k").unwrap();
     let (r, f) = (k.reg(T::B32), k.reg(T::F32));
-    let error = k.asm("add.s32 {d}, {a}, 1;", &[("d", r.into()), ("a", f.into())]).unwrap_err();
+    let error = k
+        .asm("add.s32 {d}, {a}, 1;", &[("d", r.into()), ("a", f.into())])
+        .unwrap_err();
     assert_eq!(error.text(), "add.s32 %r1, %f1, 1;");
-    is(k.asm("}", &[]).unwrap_err(), Kind::Scope, "the braces of the fragment do not match");
-    let error = k.asm("add.s32 {d}, {unknown}, 1;", &[("d", r.into())]).unwrap_err();
+    is(
+        k.asm("}", &[]).unwrap_err(),
+        Kind::Scope,
+        "the braces of the fragment do not match",
+    );
+    let error = k
+        .asm("add.s32 {d}, {unknown}, 1;", &[("d", r.into())])
+        .unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal);
     k.finish().unwrap();
-    assert!(m.finish().unwrap().definitions().next().unwrap().2.insts.is_empty());
+    assert!(
+        m.finish()
+            .unwrap()
+            .definitions()
+            .next()
+            .unwrap()
+            .2
+            .insts
+            .is_empty()
+    );
 }

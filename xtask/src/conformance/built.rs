@@ -1,0 +1,266 @@
+//! The cases through `ptx-build`: what the assembler accepts, the builder makes, and prints the same.
+
+use ptx_build::{FunctionBuilder, Operand as Out};
+use ptx_ir::{Body, Module, Operand, Statement};
+
+/// What the names of a case stand for in the builder.
+pub(crate) struct Names<'a> {
+    pub(crate) register: &'a dyn Fn(&str) -> Option<Out>,
+    pub(crate) other: &'a dyn Fn(&str) -> Option<Out>,
+}
+
+/// An operand of a module as one of the builder.
+fn operand(m: &Module, body: &Body, names: &Names<'_>, o: Operand) -> Option<Out> {
+    let of = |o| operand(m, body, names, o);
+    let boxed = |o| Some(Box::new(of(o)?));
+    let all = |parts: &[Operand]| parts.iter().map(|p| of(*p)).collect::<Option<Vec<Out>>>();
+    let pool = &body.pool;
+    Some(match o {
+        Operand::Reg(id) => {
+            let r = body.registers.get(id)?;
+            let d = body.reg_decls.get(r.decl)?;
+            let name = m.name(d.name);
+            match d.count {
+                Some(_) => (names.register)(&format!("{name}{}", r.number))?,
+                None => (names.register)(name)?,
+            }
+        }
+        Operand::Special(s) => Out::Special(s),
+        Operand::Small(n) => Out::Int(n.into()),
+        Operand::Imm(id) => Out::Constant(m.name(pool.immediate(id)?.text).to_owned()),
+        Operand::Symbol(id) => (names.other)(m.name(m.symbols.get(id)?.name))?,
+        Operand::Var(id) => (names.other)(m.name(body.vars.get(id)?.name))?,
+        Operand::Label(id) => (names.other)(m.name(body.labels.get(id)?.name))?,
+        Operand::Address(id) => {
+            let a = pool.address(id)?;
+            let offset = match a.offset {
+                Operand::Absent => None,
+                offset => Some(boxed(offset)?),
+            };
+            Out::Address(boxed(a.base)?, offset, a.form)
+        }
+        Operand::Bracket(id) => Out::Bracket(all(pool.list(id))?),
+        Operand::Vector(id) => Out::Vector(all(pool.list(id))?),
+        Operand::List(id) => Out::List(all(pool.list(id))?),
+        Operand::Pair(at) => {
+            let (p, q) = pool.pair(at);
+            Out::Pair(boxed(p)?, boxed(q)?)
+        }
+        Operand::Not(at) => Out::Not(boxed(pool.get(at))?),
+        Operand::Neg(at) => Out::Neg(boxed(pool.get(at))?),
+        Operand::Lane(selector, at) => Out::Lane(boxed(pool.get(at))?, selector),
+        Operand::Sink => Out::Sink,
+        _ => return None,
+    })
+}
+
+/// Makes the first instruction of a body, which is not that of the padding, with the builder.
+pub(crate) fn replay(
+    k: &mut FunctionBuilder<'_>,
+    m: &Module,
+    names: &Names<'_>,
+) -> Result<(), String> {
+    let body = m.definitions().find(|(_, f, _)| m.name(f.name) == "main");
+    let (_, _, body) = body.ok_or("no kernel")?;
+    let mut statements = body.statements();
+    let inst = statements.find_map(|(_, s)| match s {
+        Statement::Inst(id) => Some(id),
+        _ => None,
+    });
+    let inst = inst.ok_or("no instruction")?;
+    let operands: Option<Vec<Out>> = body
+        .operands(inst)
+        .iter()
+        .map(|o| operand(m, body, names, *o))
+        .collect();
+    let operands = operands.ok_or("an operand that the builder has no word for")?;
+    let sig = body.insts.get(inst).ok_or("no instruction")?.sig;
+    k.inst(m.signature(sig).text(), &operands[..])
+        .map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, HashSet};
+
+    use ptx_build::{Declaration, FunctionBuilder, ModuleBuilder, Operand as Out};
+    use ptx_isa::{ScalarType, StateSpace, Target};
+
+    use super::super::case::Setting;
+    use super::super::operand::{bare, variable};
+    use super::super::preamble::{INSIDE, Module, OUTSIDE};
+    use super::super::verdicts::{VERSION, Verdict, read};
+    use super::{Names, replay};
+
+    /// The module around the cases, as calls of the builder.
+    fn preamble<'m>(
+        m: &'m mut ModuleBuilder,
+        setting: Setting,
+        found: &mut BTreeMap<String, Out>,
+    ) -> FunctionBuilder<'m> {
+        let array = |space: StateSpace, of: StateSpace| {
+            let name = variable(of, ScalarType::B8);
+            Declaration::new(space, ScalarType::B8, &name).align(128).array([1024])
+        };
+        for space in OUTSIDE {
+            let name = variable(space, ScalarType::B8);
+            found.insert(name, Out::Var(m.declare(array(space, space)).unwrap()));
+        }
+        for &ty in ScalarType::ALL.iter().filter(|t| t.kind() == ptx_isa::TypeKind::Opaque) {
+            if ty != ScalarType::Samplerref || setting == Setting::Independent {
+                let name = variable(StateSpace::Global, ty);
+                let var = m.declare(Declaration::new(StateSpace::Global, ty, &name)).unwrap();
+                found.insert(name, Out::Var(var));
+            }
+        }
+        let b32 = |name: &str| vec![Declaration::new(StateSpace::Param, ScalarType::B32, name)];
+        let shapes = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(r, p)| {
+            let returns = if r == 1 { b32("ra") } else { vec![] };
+            let params = if p == 1 { b32("a") } else { vec![] };
+            (format!("{r}{p}"), returns, params)
+        });
+        let functions = shapes.clone().map(|(name, returns, params)| {
+            let name = format!("fn_{name}");
+            let func = m.declare_func(&name, None, &returns, &params).unwrap();
+            found.insert(name, Out::Func(func));
+            func
+        });
+        let mut k = m.kernel("main").unwrap();
+        let entry = variable(StateSpace::ParamEntry, ScalarType::B8);
+        let p = Declaration::new(StateSpace::Param, ScalarType::B8, &entry).align(64).array([1024]);
+        found.insert(entry, Out::Var(k.add_param(p).unwrap()));
+        for space in INSIDE {
+            let name = variable(space, ScalarType::B8);
+            found.insert(name, Out::Var(k.declare(array(space.base(), space)).unwrap()));
+        }
+        let name = variable(StateSpace::ParamFunc, ScalarType::B32);
+        let var = Declaration::new(StateSpace::Param, ScalarType::B32, &name);
+        found.insert(name, Out::Var(k.declare(var).unwrap()));
+        for ((name, returns, params), func) in shapes.iter().zip(functions) {
+            let calls = k.call_targets(&[func]).unwrap();
+            found.insert(format!("calls_{name}"), Out::Label(calls));
+            let proto = k.call_prototype(returns, params).unwrap();
+            found.insert(format!("proto_{name}"), Out::Label(proto));
+        }
+        let labels = [k.block().unwrap(), k.block().unwrap()];
+        found.insert("L0".into(), Out::Label(labels[0]));
+        found.insert("L1".into(), Out::Label(labels[1]));
+        found.insert("branches".into(), Out::Label(k.branch_targets(&labels).unwrap()));
+        k
+    }
+
+    /// Declares what is mentioned, by its name: `b32_7`, `v2_b32`.
+    fn register(k: &mut FunctionBuilder<'_>, name: &str) -> Option<Out> {
+        let (vector, rest) = match name.strip_prefix('v').and_then(|r| r.split_once('_')) {
+            Some((n, ty)) if n == "2" || n == "4" => (n.parse().ok()?, ty),
+            _ => (1, name.rsplit_once('_')?.0),
+        };
+        let ty = ScalarType::ALL.iter().find(|t| bare(t.text()) == rest)?;
+        k.named_vector(*ty, vector, name).ok().map(Out::Reg)
+    }
+
+    fn words(text: &[u8]) -> String {
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// Cases that are not made, with the reasons.
+    fn differences(target: Target, setting: Setting, cases: &[&Verdict]) -> Vec<String> {
+        let mut m = ModuleBuilder::new(VERSION, target);
+        if setting == Setting::Independent {
+            m.target_option("texmode_independent").unwrap();
+        }
+        let found = RefCell::new(BTreeMap::new());
+        let k = preamble(&mut m, setting, &mut found.borrow_mut());
+        let k = RefCell::new(k);
+        let mut wrong = Vec::new();
+        let mut wanted = Vec::new();
+        for case in cases {
+            let text = Module::new(VERSION, target, setting, [&*case.line].into_iter()).text;
+            let parsed = ptx_parse::parse(text.as_bytes());
+            let named = RefCell::new(Vec::new());
+            let names = Names {
+                register: &|name| {
+                    named.borrow_mut().push(name.to_owned());
+                    found.borrow().get(name).cloned()
+                },
+                other: &|name| found.borrow().get(name).cloned(),
+            };
+            // Registers are declared before the statement is begun.
+            let mut dry = ModuleBuilder::new(VERSION, target);
+            let mut nothing = dry.kernel("k").unwrap();
+            for _ in 0..200 {
+                let missing = {
+                    let done = replay(&mut nothing, &parsed.module, &names);
+                    done.is_err().then(|| named.borrow_mut().drain(..).collect::<Vec<_>>())
+                };
+                let new = missing.into_iter().flatten().find(|n| !found.borrow().contains_key(n));
+                let Some(new) = new else { break };
+                let made = register(&mut k.borrow_mut(), &new);
+                let Some(made) = made else { break };
+                found.borrow_mut().insert(new, made);
+            }
+            match replay(&mut k.borrow_mut(), &parsed.module, &names) {
+                Ok(()) => {
+                    let style = ptx_print::Style::default();
+                    let main = parsed.module.function("main").unwrap();
+                    let body = parsed.module.body(main).unwrap();
+                    let (stmt, _) = body
+                        .statements()
+                        .find(|(_, s)| matches!(s, ptx_ir::Statement::Inst(_)))
+                        .unwrap();
+                    let mut text = Vec::new();
+                    let sink = &mut text;
+                    ptx_print::write_canonical_statement(&parsed.module, body, stmt, &style, sink).unwrap();
+                    wanted.push(words(&text));
+                }
+                Err(error) => wrong.push(format!("{target} {}: {error}", case.line)),
+            }
+        }
+        // What ends in nowhere is completed, as in the cases.
+        k.into_inner().finish().unwrap();
+        match m.finish() {
+            Ok(module) => {
+                let text = words(&ptx_print::canonical(&module, &ptx_print::Style::default()));
+                let labels = found.borrow();
+                let rename = |line: &str| {
+                    let _ = &labels;
+                    line.to_owned()
+                };
+                let lines: HashSet<String> = text.lines().map(|l| l.trim().to_owned()).collect();
+                for line in wanted {
+                    // Tables have names of their own.
+                    let named = ["L0", "L1", "branches", "calls_", "proto_"].iter().any(|n| line.contains(n));
+                    if !named && !lines.contains(&rename(&line)) {
+                        wrong.push(format!("{target}: not printed: {line}"));
+                    }
+                }
+            }
+            Err(error) => wrong.push(format!("{target}: {error}")),
+        }
+        wrong
+    }
+
+    #[test]
+    fn every_accepted_case_is_made() {
+        let verdicts = read().unwrap();
+        let mut groups: BTreeMap<(usize, bool), Vec<&Verdict>> = BTreeMap::new();
+        let mut count = 0;
+        for v in verdicts.iter().filter(|v| v.kind == "valid" || v.kind == "form") {
+            if let Some(target) = v.targets.first() {
+                let key = (target.index(), v.setting == Setting::Independent);
+                groups.entry(key).or_default().push(v);
+                count += 1;
+            }
+        }
+        let mut wrong = Vec::new();
+        for ((target, independent), cases) in groups {
+            let target = Target::from_index(target).unwrap();
+            let setting = if independent { Setting::Independent } else { Setting::Plain };
+            wrong.extend(differences(target, setting, &cases));
+        }
+        println!("{count} cases, {} not made", wrong.len());
+        assert!(count > 500, "{count}");
+        assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+    }
+}
