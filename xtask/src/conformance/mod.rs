@@ -2,6 +2,8 @@
 //! assembler; without an assembler, how far the checker agrees with those verdicts.
 
 mod agreement;
+#[cfg(test)]
+mod built;
 mod case;
 mod cover;
 mod fill;
