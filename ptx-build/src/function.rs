@@ -510,7 +510,8 @@ impl<'m> FunctionBuilder<'m> {
         loop {
             self.body.fresh_labels += 1;
             let name = format!("$L_{}", self.body.fresh_labels);
-            if !self.body.names.contains_key(&name) && !self.module.tables.names.contains(&name) {
+            let free = !self.module.tables.names.contains(&name);
+            if free && self.claim(&name, Meaning::Label).is_ok() {
                 return self.push_label(name, None);
             }
         }

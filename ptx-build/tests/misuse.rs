@@ -151,6 +151,11 @@ fn labels_and_names() {
         Kind::Spelling,
         "`a b` is no name",
     );
+    is(
+        k.named_label("$L_1").unwrap_err(),
+        Kind::Duplicate,
+        "`k` has a `$L_1` already",
+    );
     k.reg(T::B32);
     is(
         k.named_reg(T::B32, "%r7").unwrap_err(),
