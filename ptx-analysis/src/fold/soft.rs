@@ -2,11 +2,23 @@
 
 use ptx_isa::{Modifier, ScalarType};
 
-/// A format of IEEE 754: the widths of its exponent and of its fraction.
+/// A format: the widths of its exponent and of its fraction, and what its greatest codes are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Format {
     exponent: u32,
     fraction: u32,
+    top: Top,
+}
+
+/// What the greatest codes stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Top {
+    /// As in IEEE 754: infinity, and above it no numbers.
+    Infinity,
+    /// The very greatest is no number.
+    Nan,
+    /// Numbers all.
+    Number,
 }
 
 impl Format {
@@ -18,7 +30,33 @@ impl Format {
             ScalarType::F64 => (11, 52),
             _ => return None,
         };
-        Some(Self { exponent, fraction })
+        Some(Self {
+            exponent,
+            fraction,
+            top: Top::Infinity,
+        })
+    }
+
+    /// Those of [`of`](Self::of), and the ones with a sign that are only stored.
+    pub(super) fn stored(ty: ScalarType) -> Option<Self> {
+        let (exponent, fraction, top) = match ty {
+            ScalarType::E5m2 => (5, 2, Top::Infinity),
+            ScalarType::E4m3 => (4, 3, Top::Nan),
+            ScalarType::E3m2 => (3, 2, Top::Number),
+            ScalarType::E2m3 => (2, 3, Top::Number),
+            ScalarType::E2m1 => (2, 1, Top::Number),
+            _ => return Self::of(ty),
+        };
+        Some(Self {
+            exponent,
+            fraction,
+            top,
+        })
+    }
+
+    /// Whether all its bits are of numbers.
+    pub(super) fn is_all_numbers(self) -> bool {
+        self.top == Top::Number
     }
 
     fn bias(self) -> i32 {
@@ -30,9 +68,13 @@ impl Format {
         1 << (self.exponent + self.fraction)
     }
 
-    /// The bits of +∞.
+    /// The least bits above those of the finite numbers: in IEEE 754 those of +∞.
     pub(super) fn infinity(self) -> u128 {
-        ((1 << self.exponent) - 1) << self.fraction
+        match self.top {
+            Top::Infinity => ((1 << self.exponent) - 1) << self.fraction,
+            Top::Nan => self.sign() - 1,
+            Top::Number => self.sign(),
+        }
     }
 
     /// Whether the bits are of a number below the normal ones, zero not counted.
@@ -60,13 +102,13 @@ impl Format {
         let magnitude = bits & (self.sign() - 1);
         let field = (magnitude >> self.fraction) as i32;
         let fraction = magnitude & ((1 << self.fraction) - 1);
-        if magnitude == self.infinity() {
+        if magnitude == self.infinity() && self.top == Top::Infinity {
             return Some(Number {
                 negative,
                 size: Size::Infinite,
             });
         }
-        if magnitude > self.infinity() {
+        if magnitude >= self.infinity() {
             return None;
         }
         let hidden = u128::from(field > 0) << self.fraction;
@@ -185,6 +227,13 @@ pub(super) struct Number {
 impl Number {
     pub(super) fn is_zero(self) -> bool {
         matches!(self.size, Size::Finite(0, _))
+    }
+
+    pub(super) fn magnitude(self) -> Self {
+        Self {
+            negative: false,
+            ..self
+        }
     }
 
     pub(super) fn negate(self) -> Self {
