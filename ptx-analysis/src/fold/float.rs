@@ -97,6 +97,8 @@ fn rounded(
         },
         // Without a word these may be merged or approximated on some targets.
         None if matches!(opcode, Opcode::Add | Opcode::Sub | Opcode::Mul) => Rounding::Nearest,
+        // Old versions have these without a word; of single precision they are approximate.
+        None if words.ty(0) == Some(ScalarType::F64) => Rounding::Nearest,
         None => return None,
     };
     // Double precision is never flushed.

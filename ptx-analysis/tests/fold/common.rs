@@ -5,18 +5,66 @@ use ptx_isa::{Modifier, Opcode};
 use std::fmt::Write;
 
 pub(crate) fn run(text: &str, operands: &[u128], carry: Option<bool>) -> Option<Folded> {
-    let mut words = text.split('.');
-    let opcode = Opcode::from_text(words.next().unwrap().as_bytes()).unwrap();
-    let modifiers: Vec<Modifier> = words
-        .map(|w| Modifier::from_text(format!(".{w}").as_bytes()).unwrap())
-        .collect();
+    with(text, operands, carry, Video::default())
+}
+
+/// The same with selected parts and signs of operands.
+pub(crate) fn with(
+    text: &str,
+    operands: &[u128],
+    carry: Option<bool>,
+    video: Video,
+) -> Option<Folded> {
+    let (opcode, modifiers) = parts(text);
     fold(&Operation {
         opcode,
         modifiers: &modifiers,
         operands,
         carry,
-        video: Video::default(),
+        video,
     })
+}
+
+/// Numbers without a pattern, the same ones every time.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = (self.0)
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    /// A word of 32 bits: at an edge of its bytes, half words or all of it, or any.
+    pub(crate) fn word(&mut self) -> u32 {
+        let edges = [
+            0,
+            1,
+            0x7f,
+            0x80,
+            0xff,
+            0x7fff,
+            0x8000,
+            0xffff,
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            0x807f_ff01,
+            0x8000_7fff,
+            0xfffe_0002,
+            33,
+            31,
+        ];
+        match self.below(3) {
+            0 => (self.below(1 << 16) << 16 | self.below(1 << 16)) as u32,
+            _ => self.of(&edges),
+        }
+    }
 }
 
 /// Checks instructions and keeps what it checked.
