@@ -34,7 +34,7 @@ pub(super) fn compare(opcode: Opcode, words: &Words, operands: &[u128]) -> Optio
             ScalarType::U32 | ScalarType::S32 => ScalarType::U16,
             packed => packed.element()?,
         })?;
-        u128::from(first) * one | (u128::from(with(lane(1)?)?) * one) << 16
+        u128::from(first) * one + ((u128::from(with(lane(1)?)?) * one) << 16)
     } else {
         u128::from(first) * truth(target)?
     };

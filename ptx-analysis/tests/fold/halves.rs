@@ -57,7 +57,7 @@ fn fused_halves() {
         cases.is("fma.rn.oob.f16", &three, Some(plain));
         let relu = match plain {
             0x8000 => None,
-            0x8000.. => Some(0),
+            0x8001.. => Some(0),
             _ => Some(plain),
         };
         cases.is("fma.rn.relu.f16", &three, relu);
@@ -69,7 +69,7 @@ fn fused_halves() {
         cases.is("fma.rn.relu.f16x2", &packed, both(relu));
         let sat = match plain {
             0x8000 => None,
-            0x8000.. => Some(0),
+            0x8001.. => Some(0),
             _ => Some(plain.min(0x3c00)),
         };
         cases.is("fma.rn.sat.f16", &three, sat);
@@ -185,11 +185,11 @@ fn comparison_of_halves() {
                     let high = u128::from(zeros);
                     let packed = format!("{name}x2");
                     let text = format!("set.{test}.{packed}.{packed}");
-                    cases.is(&text, &two, Some(bit * one | (high * one) << 16));
+                    cases.is(&text, &two, Some(bit * one + ((high * one) << 16)));
                     let text = format!("set.{test}.u32.{packed}");
-                    cases.is(&text, &two, Some(bit * 0xffff | high * 0xffff_0000));
+                    cases.is(&text, &two, Some(bit * 0xffff + high * 0xffff_0000));
                     let text = format!("set.{test}.xor.u32.{packed}");
-                    let turned = (1 - bit) * 0xffff | (1 - high) * 0xffff_0000;
+                    let turned = (1 - bit) * 0xffff + (1 - high) * 0xffff_0000;
                     cases.is(&text, &[a, b, 1], Some(turned));
                     for (word, third, p, q) in [
                         ("", None, value, zeros),
