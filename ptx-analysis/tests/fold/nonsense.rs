@@ -1,7 +1,7 @@
 //! Whatever is asked is answered.
 
 use ptx_analysis::fold::{Operation, Video, fold};
-use ptx_isa::{Modifier, Opcode};
+use ptx_isa::{Modifier, Opcode, Selector};
 
 /// Whatever is asked, there is an answer or none: no panic.
 #[test]
@@ -62,13 +62,25 @@ fn nonsense_is_answered() {
                 .collect();
             let operands: Vec<u128> = (0..next(6)).map(|_| values[next(values.len())]).collect();
             let carry = [None, Some(false), Some(true)][next(3)];
+            let mut part = || {
+                let all = [
+                    "", "", "", "b0", "b7", "h1", "h3", "b3210", "h32", "b76", "x",
+                ];
+                Selector::from_text(all[next(all.len())].as_bytes())
+            };
+            let video = Video {
+                into: part(),
+                parts: [part(), part()],
+                negative: [0; 3].map(|_| next(4) == 0),
+            };
+            let video = [Video::default(), video][next(2)];
             answered += u32::from(
                 fold(&Operation {
                     opcode,
                     modifiers: &modifiers,
                     operands: &operands,
                     carry,
-                    video: Video::default(),
+                    video,
                 })
                 .is_some(),
             );
