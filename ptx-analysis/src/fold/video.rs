@@ -5,7 +5,25 @@ use super::{Folded, mask};
 use core::cmp::Ordering;
 use ptx_isa::{Modifier, Opcode, ScalarType, Selector, TypeKind};
 
-/// What the operands of a video instruction carry beside their registers.
+/// What the operands of a video instruction carry beside their registers: manual 9.7.18.
+///
+/// ```
+/// use ptx_analysis::fold::{Operation, Video, fold};
+/// use ptx_isa::{Modifier, Opcode, Selector};
+///
+/// // vadd.s32.s32.u32 d, 0x1280.b0, 5
+/// let found = fold(&Operation {
+///     opcode: Opcode::Vadd,
+///     modifiers: &[Modifier::S32, Modifier::S32, Modifier::U32],
+///     operands: &[0x1280, 5],
+///     carry: None,
+///     video: Video {
+///         parts: [Selector::from_text(b"b0"), None],
+///         ..Video::default()
+///     },
+/// });
+/// assert_eq!(found.map(|f| f.value as u32 as i32), Some(-123));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Video {
     /// The part of the destination that is written: `d.h0`, `d.b3210`.
