@@ -18,7 +18,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, Place, Targets};
-use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
+use ptx_ir::{Body, EntityId, InstId, LabelId, Operand, Statement, StmtId};
 
 use ptx_isa::Directive;
 
@@ -107,6 +107,8 @@ pub struct Cfg {
     targets: Table,
     sources: Table,
     labels: Vec<Option<BlockId>>,
+    /// The block of each statement, where edits changed their order.
+    places: Vec<Option<BlockId>>,
 }
 
 impl Cfg {
@@ -125,6 +127,7 @@ impl Cfg {
             labels,
             ..
         } = builder;
+        let places = places(facts.body(), &blocks);
         let pairs = (0u32..).zip(&edges).map(|(i, e)| (e.to.0, i));
         let into = Table::new(blocks.len(), pairs);
         let targets = edges.iter().map(|e| (e.from.0, e.to.0));
@@ -139,6 +142,7 @@ impl Cfg {
             targets,
             sources,
             labels,
+            places,
         }
     }
 
@@ -201,11 +205,30 @@ impl Cfg {
 
     /// The block a statement lies in.
     pub fn of_statement(&self, stmt: StmtId) -> Option<BlockId> {
+        if !self.places.is_empty() {
+            return *self.places.get(stmt.index())?;
+        }
         let blocks = &self.blocks;
         let at = blocks.partition_point(|b| !b.hub && b.end.as_u32() <= stmt.as_u32());
         blocks.get(at).filter(|b| !b.hub)?;
         Some(BlockId::from_index(at))
     }
+}
+
+/// The block of each statement of an edited body.
+fn places(body: &Body, blocks: &[Block]) -> Vec<Option<BlockId>> {
+    if body.edits().is_none() {
+        return Vec::new();
+    }
+    let mut places = alloc::vec![None; body.statements.len()];
+    for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.hub) {
+        for (stmt, _) in body.range(block.first, block.end) {
+            if let Some(place) = places.get_mut(stmt.index()) {
+                *place = Some(BlockId::from_index(at));
+            }
+        }
+    }
+    places
 }
 
 impl Graph for Cfg {
@@ -286,7 +309,8 @@ impl<'a> Builder<'a> {
     /// Cuts the statements into blocks.
     fn split(&mut self) {
         let body = self.facts.body();
-        let mut first = StmtId::new(0);
+        let last = StmtId::from_index(body.statements.len());
+        let mut first = body.statements().next().map_or(last, |(id, _)| id);
         let mut label = None;
         let mut content = false;
         for (stmt, statement) in body.statements() {
@@ -321,11 +345,10 @@ impl<'a> Builder<'a> {
                 }
                 _ => continue,
             };
-            let next = StmtId::new(stmt.as_u32() + 1);
+            let next = body.after(stmt).unwrap_or(last);
             self.close(first, next, label, end);
             (first, label, content) = (next, None, false);
         }
-        let last = StmtId::from_index(body.statements.len());
         if label.is_some() || content || self.blocks.is_empty() {
             self.close(first, last, label, End::Next);
         } else if let Some(block) = self.blocks.last_mut() {
@@ -358,7 +381,7 @@ impl<'a> Builder<'a> {
     /// Whether the label at `stmt` names a table and not a place in the code.
     fn is_of_table(&self, stmt: StmtId) -> bool {
         let body = self.facts.body();
-        match body.statements.as_slice().get(stmt.index() + 1) {
+        match body.after(stmt).and_then(|s| body.statements.get(s)) {
             Some(Statement::Prototype(_)) => true,
             Some(&Statement::Directive(id)) => matches!(
                 body.directives.get(id).map(|d| d.directive),

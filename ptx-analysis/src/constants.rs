@@ -142,7 +142,8 @@ impl<'a> Pass<'a> {
             if let Some(block) = self.blocks.pop() {
                 self.phis_of(block);
                 if let Some(b) = self.cfg.block(block).copied() {
-                    (b.first.as_u32()..b.end.as_u32()).for_each(|s| self.statement(StmtId::new(s)));
+                    let statements = self.facts.body().range(b.first, b.end);
+                    statements.for_each(|(stmt, _)| self.statement(stmt));
                 }
                 self.leave(block);
             } else if let Some(value) = self.changed.pop() {
@@ -220,14 +221,11 @@ impl<'a> Pass<'a> {
     /// The last instruction of a block.
     fn last(&self, block: BlockId) -> Option<(StmtId, InstId)> {
         let block = self.cfg.block(block)?;
-        let range = block.first.as_u32()..block.end.as_u32();
-        range
-            .rev()
-            .map(StmtId::new)
-            .find_map(|stmt| match self.facts.body().statements.get(stmt) {
-                Some(&Statement::Inst(inst)) => Some((stmt, inst)),
-                _ => None,
-            })
+        let range = self.facts.body().range(block.first, block.end);
+        range.rev().find_map(|(stmt, statement)| match statement {
+            Statement::Inst(inst) => Some((stmt, inst)),
+            _ => None,
+        })
     }
 
     /// Goes along the edges that may be taken.

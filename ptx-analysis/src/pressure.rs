@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, Mentions};
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::{Body, Statement, StmtId};
 use ptx_isa::RegisterClass;
 
 use crate::cfg::Cfg;
@@ -52,6 +52,7 @@ impl Pressure {
             .collect();
         let mut count = Count {
             variables,
+            body,
             classes,
             live: alloc::vec![false; variables.len()],
             passing: Vec::new(),
@@ -62,11 +63,8 @@ impl Pressure {
             for &variable in liveness.live_out(id) {
                 count.add(variable);
             }
-            let range = block.first.as_u32() as usize..block.end.as_u32() as usize;
-            let statements = body.statements.as_slice().get(range).unwrap_or_default();
-            for (nth, statement) in statements.iter().enumerate().rev() {
-                let stmt = StmtId::new(block.first.as_u32() + nth as u32);
-                match *statement {
+            for (stmt, statement) in body.range(block.first, block.end).rev() {
+                match statement {
                     Statement::Inst(inst) => count.step(stmt, &facts.inst(inst).registers()),
                     Statement::Opaque(opaque) => count.step(stmt, &facts.opaque(opaque)),
                     _ => {}
@@ -81,6 +79,7 @@ impl Pressure {
 }
 
 struct Count<'a> {
+    body: &'a Body,
     variables: &'a Variables,
     classes: Vec<u8>,
     live: Vec<bool>,
@@ -124,8 +123,11 @@ impl Count<'_> {
     }
 
     fn note(&mut self, stmt: StmtId) {
-        let first = self.peak.at.is_none_or(|at| stmt.as_u32() < at.as_u32());
-        if self.now.units > self.peak.units || self.now.units == self.peak.units && first {
+        let first = || {
+            let at = self.peak.at;
+            at.is_none_or(|at| self.body.precedes(stmt, at))
+        };
+        if self.now.units > self.peak.units || self.now.units == self.peak.units && first() {
             self.peak.units = self.now.units;
             self.peak.at = Some(stmt);
         }

@@ -300,10 +300,10 @@ fn each(
     end: StmtId,
     mut with: impl FnMut(StmtId, &Mentions<'_>),
 ) {
-    for stmt in (first.as_u32()..end.as_u32()).map(StmtId::new) {
-        match facts.body().statements.get(stmt) {
-            Some(&Statement::Inst(inst)) => with(stmt, &facts.inst(inst).registers()),
-            Some(&Statement::Opaque(opaque)) => with(stmt, &facts.opaque(opaque)),
+    for (stmt, statement) in facts.body().range(first, end) {
+        match statement {
+            Statement::Inst(inst) => with(stmt, &facts.inst(inst).registers()),
+            Statement::Opaque(opaque) => with(stmt, &facts.opaque(opaque)),
             _ => {}
         }
     }

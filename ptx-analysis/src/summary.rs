@@ -30,12 +30,10 @@ impl Summary {
             kills: Vec::new(),
             defs: Vec::new(),
         };
-        let statements = facts.body().statements.as_slice();
         for (id, block) in cfg.blocks() {
-            let range = block.first.as_u32() as usize..block.end.as_u32() as usize;
             let at = id.as_u32();
-            for statement in statements.get(range).unwrap_or_default() {
-                match *statement {
+            for (_, statement) in facts.body().range(block.first, block.end) {
+                match statement {
                     Statement::Inst(inst) => pass.mentions(at, &facts.inst(inst).registers()),
                     Statement::Opaque(opaque) => pass.mentions(at, &facts.opaque(opaque)),
                     _ => {}

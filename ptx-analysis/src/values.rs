@@ -52,8 +52,8 @@ impl ValueNumbers {
                 pass.phi(block, phi);
             }
             if let Some(b) = cfg.block(block) {
-                for stmt in b.first.as_u32()..b.end.as_u32() {
-                    pass.statement(StmtId::new(stmt));
+                for (stmt, _) in facts.body().range(b.first, b.end) {
+                    pass.statement(stmt);
                 }
             }
         }

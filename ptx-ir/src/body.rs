@@ -1,9 +1,13 @@
 //! The body of a function: dense tables of statements, instructions, operands and names.
 
+use alloc::boxed::Box;
+
 use crate::decl::{Declarations, RegDecl, Register, Var};
+use crate::edit::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
+use crate::statements::Statements;
 use crate::table::Table;
 use crate::{
     DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId,
@@ -32,6 +36,8 @@ pub enum Statement {
     Function(FuncId),
     /// Something that was not understood.
     Opaque(OpaqueId),
+    /// Nothing: an edit took the statement away. [`Body::statements`] passes over it.
+    Removed,
 }
 
 const _: () = assert!(size_of::<Statement>() == 8);
@@ -191,18 +197,27 @@ pub struct Body {
     pub prototypes: PrimaryMap<PrototypeId, Prototype>,
     /// Statements that were not understood.
     pub opaques: PrimaryMap<OpaqueId, Opaque>,
+    /// What was edited, if anything was.
+    pub(crate) edits: Option<Box<Edits<StmtId>>>,
 }
 
 impl Body {
     /// Every statement with its id, in order.
-    pub fn statements(&self) -> impl DoubleEndedIterator<Item = (StmtId, Statement)> + '_ {
-        self.statements.iter().map(|(id, &s)| (id, s))
+    #[inline]
+    pub fn statements(&self) -> Statements<'_> {
+        Statements::all(&self.statements, self.placed(), Statement::Removed)
+    }
+
+    /// The statements from `first` up to, not including, `end`; up to the last one where `end` is no statement.
+    #[inline]
+    pub fn range(&self, first: StmtId, end: StmtId) -> Statements<'_> {
+        self.statements().between(first, end)
     }
 
     /// Every instruction with its id, in the order of the statements.
     pub fn insts(&self) -> impl Iterator<Item = (InstId, &Inst)> + '_ {
-        self.statements.values().filter_map(|s| match s {
-            Statement::Inst(id) => self.insts.get(*id).map(|i| (*id, i)),
+        self.statements().filter_map(|(_, s)| match s {
+            Statement::Inst(id) => self.insts.get(id).map(|i| (id, i)),
             _ => None,
         })
     }
@@ -234,7 +249,8 @@ impl Body {
             .get((id.as_u32() as usize).checked_sub(1)?)
     }
 
-    /// Adds a statement at its place in the source, counted from [`base`](Self::base).
+    /// Adds a statement at its place in the source, counted from [`base`](Self::base). For reading; statements of a body that
+    /// is there are added by an [`Editor`](crate::edit::Editor).
     #[inline]
     pub fn push_statement(&mut self, statement: Statement, origin: Origin) -> StmtId {
         self.origins.push(origin);

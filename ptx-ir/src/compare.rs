@@ -9,10 +9,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::edit::Change;
 use crate::{
-    Address, Attribute, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
-    Interface, Item, Module, NameId, Operand, OperandPool, OperandRange, Param, SectionEntry,
-    SigId, Span, Statement, TypeName, VarDecl,
+    Address, Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId,
+    Function, Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param,
+    RegDecl, RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId, SymbolId,
+    TypeName, VarDecl, VarId,
 };
 
 /// The first place where two modules differ.
@@ -38,7 +40,11 @@ pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
         left,
         right,
         at: (Span::default(), Span::default()),
+        changes: (None, None),
+        bodies: None,
         sigs: alloc::vec![None; left.signatures.len()],
+        edited: left.is_edited() || right.is_edited(),
+        pairs: Pairs::default(),
     };
     match c.module() {
         Ok(()) => Ok(()),
@@ -61,8 +67,56 @@ struct Comparison<'m> {
     right: &'m Module,
     /// The statements being compared.
     at: (Span, Span),
+    /// What edits did to their texts.
+    changes: (Option<&'m Change>, Option<&'m Change>),
+    bodies: Option<(&'m Body, &'m Body)>,
     /// The signature on the right that equals one on the left.
     sigs: Vec<Option<SigId>>,
+    /// What edits made has ids out of order: then they only have to agree one to one.
+    edited: bool,
+    /// Which ids of the bodies at hand agree.
+    pairs: Pairs,
+}
+
+/// Which ids of two bodies agree.
+#[derive(Default)]
+struct Pairs {
+    stmts: OneToOne,
+    scopes: OneToOne,
+    registers: OneToOne,
+    reg_decls: OneToOne,
+    vars: OneToOne,
+    labels: OneToOne,
+}
+
+/// Numbers on the left and on the right that belong together; one more than they are, 0 for none.
+#[derive(Default)]
+struct OneToOne {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+impl OneToOne {
+    /// Whether two numbers belong together; `None` where neither was seen before: now they do.
+    fn pair(&mut self, a: usize, b: usize) -> Option<bool> {
+        if a >= self.left.len() {
+            self.left.resize((a + 1).next_power_of_two(), 0);
+        }
+        if b >= self.right.len() {
+            self.right.resize((b + 1).next_power_of_two(), 0);
+        }
+        match (self.left[a], self.right[b]) {
+            (0, 0) => {
+                (self.left[a], self.right[b]) = (b as u32 + 1, a as u32 + 1);
+                None
+            }
+            (x, y) => Some((x as usize, y as usize) == (b + 1, a + 1)),
+        }
+    }
+
+    fn are_paired(&self, a: usize, b: usize) -> bool {
+        self.left.get(a).is_some_and(|&x| x as usize == b + 1)
+    }
 }
 
 /// The pools that two operands come from.
@@ -75,9 +129,13 @@ impl<'m> Comparison<'m> {
         same(l.header, r.header, "the headers")?;
         for ((a, x), (b, y)) in l.items().zip(r.items()) {
             self.at = (l.span(a), r.span(b));
+            self.changes = (
+                l.edits().and_then(|e| e.change(a)),
+                r.edits().and_then(|e| e.change(b)),
+            );
             self.item(x, y)?;
         }
-        same(l.items.len(), r.items.len(), "the numbers of items")
+        same(l.items().count(), r.items().count(), "the numbers of items")
     }
 
     fn item(&mut self, x: Item, y: Item) -> Same {
@@ -115,10 +173,8 @@ impl<'m> Comparison<'m> {
 
     /// Statements that are only text.
     fn texts(&self) -> Same {
-        let (a, b) = (
-            self.at.0.of(self.left.source()),
-            self.at.1.of(self.right.source()),
-        );
+        let a = self.left.patched_text(self.at.0, self.changes.0);
+        let b = self.right.patched_text(self.at.1, self.changes.1);
         same(a, b, "texts")
     }
 
@@ -142,12 +198,12 @@ impl<'m> Comparison<'m> {
         }
     }
 
-    fn directive(&self, p: Pools<'_>, a: DirectiveStmt, b: DirectiveStmt) -> Same {
+    fn directive(&mut self, p: Pools<'_>, a: DirectiveStmt, b: DirectiveStmt) -> Same {
         same(a.directive, b.directive, "directives")?;
         self.range(p, a.args, b.args)
     }
 
-    fn entry(&self, p: Pools<'_>, a: SectionEntry, b: SectionEntry) -> Same {
+    fn entry(&mut self, p: Pools<'_>, a: SectionEntry, b: SectionEntry) -> Same {
         match (a, b) {
             (SectionEntry::Label(a), SectionEntry::Label(b)) => self.name(a, b),
             (
@@ -172,7 +228,7 @@ impl<'m> Comparison<'m> {
     // --- declarations ---
 
     fn decl(
-        &self,
+        &mut self,
         p: Pools<'_>,
         tables: (&Declarations, &Declarations),
         a: &VarDecl,
@@ -199,15 +255,30 @@ impl<'m> Comparison<'m> {
             .try_for_each(|(a, b)| self.declarator(p, a, b))
     }
 
-    fn declarator(&self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
+    fn declarator(&mut self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
         self.name(a.name, b.name)?;
-        same(a.binding, b.binding, "bindings")?;
+        self.binding(a.binding, b.binding)?;
         self.operand(p, a.count, b.count)?;
         self.range(p, a.dims, b.dims)?;
         self.operand(p, a.init, b.init)
     }
 
-    fn attributes(&self, p: Pools<'_>, a: &[Attribute], b: &[Attribute]) -> Same {
+    fn binding(&mut self, a: Binding, b: Binding) -> Same {
+        match (a, b) {
+            (Binding::Register(a), Binding::Register(b)) => self.reg_decl(a, b),
+            (Binding::Var(a), Binding::Var(b)) => self.var(a, b),
+            (Binding::Symbol(a), Binding::Symbol(b)) => self.symbol(a, b),
+            _ => same(a, b, "bindings"),
+        }
+    }
+
+    fn symbol(&self, a: SymbolId, b: SymbolId) -> Same {
+        let (a, b) = (self.left.symbols[a], self.right.symbols[b]);
+        self.name(a.name, b.name)?;
+        same(a.number, b.number, "symbols")
+    }
+
+    fn attributes(&mut self, p: Pools<'_>, a: &[Attribute], b: &[Attribute]) -> Same {
         same(a.len(), b.len(), "the numbers of attributes")?;
         a.iter().zip(b).try_for_each(|(a, b)| match (*a, *b) {
             (Attribute::Managed, Attribute::Managed) => Ok(()),
@@ -220,7 +291,7 @@ impl<'m> Comparison<'m> {
         })
     }
 
-    fn param(&self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
+    fn param(&mut self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
         same((a.space, a.vector), (b.space, b.vector), "parameters")?;
         self.operand(p, a.align, b.align)?;
         self.operand(p, a.late_align, b.late_align)?;
@@ -237,7 +308,7 @@ impl<'m> Comparison<'m> {
         self.range(p, a.dims, b.dims)
     }
 
-    fn interface(&self, a: &Interface, b: &Interface) -> Same {
+    fn interface(&mut self, a: &Interface, b: &Interface) -> Same {
         let (l, r) = (self.left, self.right);
         let p = Pools(&l.pool, &r.pool);
         same(
@@ -264,11 +335,17 @@ impl<'m> Comparison<'m> {
         let (l, r) = (self.left, self.right);
         same(a.raw_header, b.raw_header, "headers")?;
         if a.raw_header {
-            let header = |m: &'m Module, f: &Function, item: Span| {
+            let header = |m: &'m Module, f: &Function, item: Span, change| {
                 let end = f.body.map_or(item.end, |b| m.bodies[b].base);
-                Span::new(item.start, end).of(m.source()).trim_ascii()
+                let text = m.patched_text(Span::new(item.start, end), change);
+                text.trim_ascii().to_vec()
             };
-            same(header(l, a, self.at.0), header(r, b, self.at.1), "headers")?;
+            let (c, d) = self.changes;
+            same(
+                header(l, a, self.at.0, c),
+                header(r, b, self.at.1, d),
+                "headers",
+            )?;
         } else {
             same(
                 (a.kind, a.linkage),
@@ -293,41 +370,123 @@ impl<'m> Comparison<'m> {
 
     fn body(&mut self, a: BodyId, b: BodyId) -> Same {
         let (l, r) = (&self.left.bodies[a], &self.right.bodies[b]);
+        self.pairs = Pairs::default();
+        self.pairs.scopes.pair(0, 0);
+        self.bodies = Some((l, r));
         for ((i, x), (j, y)) in l.statements().zip(r.statements()) {
             self.at = (l.source_span(i), r.source_span(j));
+            self.changes = (
+                l.edits().and_then(|e| e.change(i)),
+                r.edits().and_then(|e| e.change(j)),
+            );
+            self.pairs.stmts.pair(i.index(), j.index());
             self.statement(a, b, x, y)?;
         }
         same(
-            l.statements.len(),
-            r.statements.len(),
+            l.statements().count(),
+            r.statements().count(),
             "the numbers of statements",
         )?;
         same(l.closed, r.closed, "the ends of bodies")?;
+        // Labels may be mentioned before they are set.
+        for (a, b) in l.labels.ids().zip(0..) {
+            let Some(other) = self.pairs.labels.left.get(b).filter(|&&o| o > 0) else {
+                continue;
+            };
+            let b = LabelId::from_index(*other as usize - 1);
+            let (a, b) = (l.labels[a].stmt, r.labels[b].stmt);
+            let set = self.pairs.stmts.are_paired(a.index(), b.index());
+            let unset = a.index() >= l.statements.len() && b.index() >= r.statements.len();
+            same(set || unset, true, "labels")?;
+        }
+        if self.edited {
+            return Ok(());
+        }
         same(&l.registers, &r.registers, "registers")?;
         same(&l.inner_scopes, &r.inner_scopes, "scopes")?;
-        same(
-            l.reg_decls.len(),
-            r.reg_decls.len(),
-            "the numbers of register declarations",
-        )?;
-        for (a, b) in l.reg_decls.values().zip(r.reg_decls.values()) {
-            self.name(a.name, b.name)?;
-            self.ty(a.ty, b.ty)?;
-            let key = |d: &crate::RegDecl| (d.count, d.vector, d.scope, d.stmt);
-            same(key(a), key(b), "register declarations")?;
+        let lengths = |b: &Body| (b.reg_decls.len(), b.vars.len(), b.labels.len());
+        same(lengths(l), lengths(r), "the numbers of names")
+    }
+
+    /// Whether two ids agree; true where they are to be compared, as they were not seen before.
+    fn pair(
+        &mut self,
+        of: fn(&mut Pairs) -> &mut OneToOne,
+        a: usize,
+        b: usize,
+    ) -> Result<bool, &'static str> {
+        if !self.edited && a != b {
+            return Err("the ids of names");
         }
-        same(l.vars.len(), r.vars.len(), "the numbers of variables")?;
-        for (a, b) in l.vars.values().zip(r.vars.values()) {
-            self.name(a.name, b.name)?;
-            let key = |v: &crate::Var| (v.number, v.space, v.scope, v.stmt);
-            same(key(a), key(b), "variables")?;
+        match of(&mut self.pairs).pair(a, b) {
+            None => Ok(true),
+            Some(true) => Ok(false),
+            Some(false) => Err("names"),
         }
-        same(l.labels.len(), r.labels.len(), "the numbers of labels")?;
-        for (a, b) in l.labels.values().zip(r.labels.values()) {
-            self.name(a.name, b.name)?;
-            same((a.scope, a.stmt), (b.scope, b.stmt), "labels")?;
+    }
+
+    fn both(&self) -> Result<(&'m Body, &'m Body), &'static str> {
+        self.bodies.ok_or("bodies")
+    }
+
+    fn scope(&mut self, a: ScopeId, b: ScopeId) -> Same {
+        self.pair(|p| &mut p.scopes, a.index(), b.index()).map(drop)
+    }
+
+    /// The statements that declare a name.
+    fn declared(&self, a: Option<StmtId>, b: Option<StmtId>) -> Same {
+        let same_place = match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => self.pairs.stmts.are_paired(a.index(), b.index()),
+            _ => false,
+        };
+        same(same_place, true, "declarations")
+    }
+
+    #[inline]
+    fn register(&mut self, a: RegId, b: RegId) -> Same {
+        if !self.pair(|p| &mut p.registers, a.index(), b.index())? {
+            return Ok(());
         }
-        Ok(())
+        let (l, r) = self.both()?;
+        let (a, b) = (l.registers[a], r.registers[b]);
+        same(a.number, b.number, "registers")?;
+        self.reg_decl(a.decl, b.decl)
+    }
+
+    fn reg_decl(&mut self, a: RegDeclId, b: RegDeclId) -> Same {
+        if !self.pair(|p| &mut p.reg_decls, a.index(), b.index())? {
+            return Ok(());
+        }
+        let (l, r) = self.both()?;
+        let (a, b) = (l.reg_decls[a], r.reg_decls[b]);
+        self.name(a.name, b.name)?;
+        self.ty(a.ty, b.ty)?;
+        let key = |d: &RegDecl| (d.count, d.vector);
+        same(key(&a), key(&b), "register declarations")?;
+        self.scope(a.scope, b.scope)?;
+        self.declared(a.stmt, b.stmt)
+    }
+
+    fn var(&mut self, a: VarId, b: VarId) -> Same {
+        if !self.pair(|p| &mut p.vars, a.index(), b.index())? {
+            return Ok(());
+        }
+        let (l, r) = self.both()?;
+        let (a, b) = (l.vars[a], r.vars[b]);
+        self.name(a.name, b.name)?;
+        same((a.number, a.space), (b.number, b.space), "variables")?;
+        self.scope(a.scope, b.scope)?;
+        self.declared(a.stmt, b.stmt)
+    }
+
+    fn label(&mut self, a: LabelId, b: LabelId) -> Same {
+        if !self.pair(|p| &mut p.labels, a.index(), b.index())? {
+            return Ok(());
+        }
+        let (l, r) = self.both()?;
+        // Its scope is that of the statement that sets it, which is compared.
+        self.name(l.labels[a].name, r.labels[b].name)
     }
 
     fn statement(&mut self, a: BodyId, b: BodyId, x: Statement, y: Statement) -> Same {
@@ -366,7 +525,9 @@ impl<'m> Comparison<'m> {
                 self.function(&self.left.functions[a], &self.right.functions[b])
             }
             (Statement::Opaque(_), Statement::Opaque(_)) => self.texts(),
-            // Labels and scopes have the same ids; their tables are compared whole.
+            (Statement::Label(a), Statement::Label(b)) => self.label(a, b),
+            (Statement::Open(a), Statement::Open(b))
+            | (Statement::Close(a), Statement::Close(b)) => self.scope(a, b),
             _ => same(x, y, "statements"),
         }
     }
@@ -387,7 +548,7 @@ impl<'m> Comparison<'m> {
 
     // --- operands ---
 
-    fn range(&self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
+    fn range(&mut self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
         let (a, b) = (p.0.slice(a), p.1.slice(b));
         same(a.len(), b.len(), "the numbers of operands")?;
         a.iter()
@@ -396,16 +557,16 @@ impl<'m> Comparison<'m> {
     }
 
     #[inline]
-    fn operand(&self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
+    fn operand(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
         match (a, b) {
-            (Operand::Reg(a), Operand::Reg(b)) => same(a, b, "registers"),
+            (Operand::Reg(a), Operand::Reg(b)) => self.register(a, b),
             (Operand::Small(a), Operand::Small(b)) => same(a, b, "numbers"),
             _ => self.nested(p, a, b),
         }
     }
 
     /// Compares operands with their parts; depth costs memory, not stack.
-    fn nested(&self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
+    fn nested(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
         let mut todo: Vec<(Operand, Operand)> = Vec::new();
         let mut next = Some((a, b));
         while let Some((a, b)) = next.or_else(|| todo.pop()) {
@@ -416,7 +577,7 @@ impl<'m> Comparison<'m> {
     }
 
     fn one(
-        &self,
+        &mut self,
         p: Pools<'_>,
         a: Operand,
         b: Operand,
@@ -438,11 +599,10 @@ impl<'m> Comparison<'m> {
             (O::Name(a), O::Name(b)) | (O::Str(a), O::Str(b)) | (O::Section(a), O::Section(b)) => {
                 self.name(a, b)
             }
-            (O::Symbol(a), O::Symbol(b)) => {
-                let (a, b) = (self.left.symbols[a], self.right.symbols[b]);
-                self.name(a.name, b.name)?;
-                same(a.number, b.number, "symbols")
-            }
+            (O::Symbol(a), O::Symbol(b)) => self.symbol(a, b),
+            (O::Reg(a), O::Reg(b)) => self.register(a, b),
+            (O::Var(a), O::Var(b)) => self.var(a, b),
+            (O::Label(a), O::Label(b)) => self.label(a, b),
             (O::Address(a), O::Address(b)) => {
                 let (Some(a), Some(b)) = (p.0.address(a), p.1.address(b)) else {
                     return Err("addresses");

@@ -16,6 +16,7 @@ pub mod compare;
 pub mod constant;
 mod decl;
 mod diagnostic;
+pub mod edit;
 mod entity;
 pub mod facts;
 mod function;
@@ -28,6 +29,7 @@ pub mod shape;
 mod share;
 mod signature;
 mod span;
+mod statements;
 mod table;
 pub mod tiling;
 
@@ -50,4 +52,5 @@ pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, Operand
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
+pub use statements::{InOrder, Items, Statements};
 pub use table::Table;

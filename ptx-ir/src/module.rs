@@ -1,16 +1,20 @@
 //! The module: header, items, names, functions.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
 use crate::body::{Body, Opaque, Origin};
 use crate::decl::{Declarations, Param, Symbol};
+use crate::edit::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::intern::Interner;
 use crate::operand::OperandPool;
 use crate::signature::{Signature, Signatures};
+use crate::statements::Items;
 use crate::{
     DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId, Span,
     SymbolId,
@@ -30,6 +34,8 @@ pub enum Item {
     Section(SectionId),
     /// Something that was not understood.
     Opaque(OpaqueId),
+    /// Nothing: an edit took the item away. [`Module::items`] passes over it.
+    Removed,
 }
 
 /// What the header says; the first of each directive counts.
@@ -115,6 +121,14 @@ pub struct Module {
     pub opaques: PrimaryMap<OpaqueId, Opaque>,
     /// Operands of everything outside bodies, and of parameters.
     pub pool: OperandPool,
+    /// What was edited of the items, if anything was.
+    pub(crate) edits: Option<Box<Edits<ItemId>>>,
+    /// How many edits there were.
+    pub(crate) revision: u32,
+    /// When a directive of the module last came or went.
+    pub(crate) directive_revision: u32,
+    /// When the declaration of a name was last edited.
+    pub(crate) symbol_revisions: BTreeMap<SymbolId, u32>,
 }
 
 impl Module {
@@ -160,8 +174,10 @@ impl Module {
     }
 
     /// Every item with its id, in order.
-    pub fn items(&self) -> impl DoubleEndedIterator<Item = (ItemId, Item)> + '_ {
-        self.items.iter().map(|(id, &i)| (id, i))
+    #[inline]
+    pub fn items(&self) -> Items<'_> {
+        let placed = self.edits.as_deref().filter(|e| e.changes_order());
+        Items::all(&self.items, placed, Item::Removed)
     }
 
     /// Where an item stands.

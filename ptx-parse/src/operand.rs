@@ -439,6 +439,7 @@ impl Parser<'_> {
         };
         self.pos = read.end;
         self.last = read.end;
+        self.trivia.comment |= read.spaced && has_comments(&self.src[start..read.end]);
         Ok(self.immediate(start, read.end, value, read.spaced))
     }
 
@@ -528,6 +529,11 @@ fn plain_decimal(text: &[u8]) -> Option<i32> {
         return None;
     }
     core::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether comments or line markers stand between the tokens of an expression.
+fn has_comments(text: &[u8]) -> bool {
+    Lexer::fragment(text).any(|t| t.kind.is_trivia() && t.kind != TokenKind::Whitespace)
 }
 
 /// The tokens of an expression without the blanks between them; `%` keeps blanks around it, as it

@@ -1,6 +1,7 @@
 //! Statements in the canonical style.
 
 use alloc::vec::Vec;
+use ptx_ir::edit::Change;
 use ptx_ir::lex::scan;
 use ptx_ir::{
     Attribute, Binding, Body, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId,
@@ -18,8 +19,21 @@ use crate::{Indent, Style};
 const DEEPEST: usize = 32;
 
 /// The first gap of a file without its byte order mark, which is dropped.
-fn without_mark(gap: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(gap: &[u8]) -> &[u8] {
     gap.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(gap)
+}
+
+/// How far a statement is indented; `}` ends a level.
+#[inline(always)]
+pub(crate) fn level(statement: Statement, depth: &mut usize) -> usize {
+    match statement {
+        Statement::Label(_) => *depth,
+        Statement::Close(_) => {
+            *depth = depth.saturating_sub(1);
+            *depth + 1
+        }
+        _ => *depth + 1,
+    }
 }
 
 pub(crate) struct Printer<'m, 'o, S: Sink> {
@@ -31,6 +45,8 @@ pub(crate) struct Printer<'m, 'o, S: Sink> {
     /// Where the mnemonic of each signature stands in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
     pub(crate) hot: Hot<'m>,
+    /// What edits did to the text of the item at hand.
+    pub(crate) change: Option<&'m Change>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
     pub(crate) todo: Vec<crate::operand::Todo>,
 }
@@ -44,6 +60,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             mnemonics: Vec::new(),
             places: alloc::vec![(0, 0); module.signatures.len()],
             hot: Hot::default(),
+            change: None,
             todo: Vec::new(),
         }
     }
@@ -53,6 +70,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     }
 
     pub(crate) fn module(&mut self) {
+        if let Some(edits) = self.module.edits() {
+            return self.edited_module(edits);
+        }
         let source = self.module.source();
         let mut last = 0;
         for (id, item) in self.module.items() {
@@ -81,21 +101,26 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     }
 
     /// The last gap of a file or a body: no blank line at its end.
-    fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
+    pub(crate) fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
         let blank = |b: &&u8| scan::is(**b, scan::class::BLANK);
         let used = &gap[..gap.len() - gap.iter().rev().take_while(blank).count()];
         // The first newline is part of the statement before.
         self.gap(used, behind, level);
     }
 
-    fn item(&mut self, item: Item, span: Span) {
+    /// An item other than a function.
+    pub(crate) fn new_item(&mut self, item: Item) {
+        self.item(item, Span::default());
+    }
+
+    pub(crate) fn item(&mut self, item: Item, span: Span) {
         let m = self.module;
         match item {
             Item::Directive(id) => self.directive(&m.pool, None, m.directives[id]),
             Item::Decl(id) => self.declaration(&m.pool, None, &m.declarations, id),
             Item::Function(id) => self.function(id, span),
             Item::Section(id) => self.section(&m.sections[id]),
-            _ => self.out.text(span.of(m.source())),
+            _ => self.out.text(&m.patched_text(span, self.change)),
         }
     }
 
@@ -125,9 +150,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let body = self.module.body(id);
         if f.raw_header {
             let end = body.map_or(span.end, |b| b.base);
-            let header = Span::new(span.start, end)
-                .of(self.module.source())
-                .trim_ascii_end();
+            let header = Span::new(span.start, end);
+            let header = self.module.patched_text(header, self.change);
+            let header = header.trim_ascii_end();
             self.out.text(header);
             if body.is_some() && !header.is_empty() {
                 self.out.byte(b'\n');
@@ -225,6 +250,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     fn body(&mut self, body: &'m Body) {
         self.hot.load(self.module, body);
+        if let Some(edits) = body.edits() {
+            return self.edited_body(body, edits);
+        }
         let source = self.module.source();
         let text = Span::new(body.base, body.base + body.end).of(source);
         self.out.byte(b'{');
@@ -232,25 +260,17 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let mut depth = 0usize;
         self.out.byte(b'\n');
         let mut behind = false;
-        for ((id, statement), origin) in body.statements().zip(&body.origins) {
+        // Nothing was edited: the order is that of the ids.
+        for ((id, &statement), origin) in body.statements.iter().zip(&body.origins) {
             let span = origin.span();
-            let level = match statement {
-                Statement::Label(_) => depth,
-                Statement::Close(_) => {
-                    depth = depth.saturating_sub(1);
-                    depth + 1
-                }
-                _ => depth + 1,
-            };
+            let level = level(statement, &mut depth);
             self.gap(Span::new(last, span.start).of(text), behind, depth + 1);
             if origin.has_comments() && !matches!(statement, Statement::Opaque(_)) {
                 self.inner_comments(span.of(text), depth + 1);
             }
             self.indent(level);
             self.statement_of(body, id, statement);
-            if let Statement::Open(_) = statement {
-                depth += 1;
-            }
+            depth += usize::from(matches!(statement, Statement::Open(_)));
             last = span.end;
             behind = true;
         }
@@ -261,16 +281,20 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
     }
 
-    /// One statement, alone.
-    pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
+    /// Makes ready for the statements of a body.
+    pub(crate) fn enter(&mut self, body: &'m Body) {
         self.hot.load(self.module, body);
+    }
+
+    /// One statement of the body [entered](Self::enter), alone.
+    pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
         if let Some(&statement) = body.statements.get(id) {
             self.statement_of(body, id, statement);
         }
     }
 
     #[inline(always)]
-    fn statement_of(&mut self, body: &Body, id: StmtId, statement: Statement) {
+    pub(crate) fn statement_of(&mut self, body: &Body, id: StmtId, statement: Statement) {
         match statement {
             Statement::Inst(inst) => {
                 let Some(inst) = self.hot.insts.get(inst.index()) else {
@@ -338,7 +362,11 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 self.header(&self.module.functions[f]);
                 self.out.byte(b';');
             }
-            _ => self.out.text(body.source_span(id).of(self.module.source())),
+            _ => {
+                let change = body.edits().and_then(|e| e.change(id));
+                let text = self.module.patched_text(body.source_span(id), change);
+                self.out.text(&text);
+            }
         }
     }
 

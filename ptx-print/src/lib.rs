@@ -27,14 +27,19 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use ptx_ir::{Body, FuncId, Item, Module, Span, StmtId};
+use ptx_ir::edit::OffsetMap;
+use ptx_ir::{Body, FuncId, Item, ItemId, Module, Span, StmtId};
 
 mod canonical;
+mod edited;
 mod gap;
+mod ground;
 mod operand;
 mod out;
 mod sink;
+mod splice;
 
 #[cfg(feature = "std")]
 pub use sink::IoSink;
@@ -75,31 +80,61 @@ impl Default for Style {
     }
 }
 
-/// The module's text, byte for byte as it was read.
+/// The module's text, byte for byte as it was read but for what was [edited](ptx_ir::edit).
 pub fn verbatim(module: &Module) -> Vec<u8> {
+    if module.is_edited() {
+        return splice::print(module).0;
+    }
     module.source().to_vec()
+}
+
+/// [`verbatim`], and where the bytes of the source are in it.
+pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
+    if module.is_edited() {
+        return splice::print(module);
+    }
+    let source = module.source();
+    (source.to_vec(), OffsetMap::identity(source.len() as u32))
 }
 
 /// [`verbatim`] to a sink.
 pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::Error> {
+    if module.is_edited() {
+        return sink.put(&splice::print(module).0);
+    }
     sink.put(module.source())
 }
 
-/// The text of one function as it was read, from its linkage to its `}` or `;`.
-pub fn verbatim_function(module: &Module, function: FuncId) -> &[u8] {
-    function_span(module, function).of(module.source())
+/// The text of one function, from its linkage to its `}` or `;`.
+pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
+    let Some(item) = item_of(module, function) else {
+        return Cow::default();
+    };
+    if module.is_edited() {
+        return Cow::Owned(splice::print_function(module, item, function));
+    }
+    Cow::Borrowed(module.span(item).of(module.source()))
 }
 
-/// The text of one statement as it was read.
-pub fn verbatim_statement<'m>(module: &'m Module, body: &Body, statement: StmtId) -> &'m [u8] {
-    body.source_span(statement).of(module.source())
+/// The text of one statement.
+pub fn verbatim_statement<'m>(
+    module: &'m Module,
+    body: &'m Body,
+    statement: StmtId,
+) -> Cow<'m, [u8]> {
+    if body.edits().is_some() {
+        return Cow::Owned(splice::print_statement(module, body, statement));
+    }
+    Cow::Borrowed(body.source_span(statement).of(module.source()))
+}
+
+fn item_of(module: &Module, function: FuncId) -> Option<ItemId> {
+    let mut items = module.items();
+    Some(items.find(|(_, item)| *item == Item::Function(function))?.0)
 }
 
 fn function_span(module: &Module, function: FuncId) -> Span {
-    let item = module
-        .items()
-        .find(|(_, item)| *item == Item::Function(function));
-    item.map_or(Span::default(), |(id, _)| module.span(id))
+    item_of(module, function).map_or(Span::default(), |id| module.span(id))
 }
 
 /// The module's text in the canonical style.
@@ -143,6 +178,7 @@ pub fn write_canonical_statement<S: Sink>(
     sink: &mut S,
 ) -> Result<(), S::Error> {
     let mut printer = Printer::new(module, style, Out::new(sink));
+    printer.enter(body);
     printer.statement(body, statement);
     printer.finish()
 }

@@ -140,3 +140,12 @@ impl<'a, S: Sink> Out<'a, S> {
         self.unsigned(n.unsigned_abs());
     }
 }
+
+impl Out<'_, Vec<u8>> {
+    /// Hands over what was printed since the last time.
+    pub(crate) fn take(&mut self, text: &mut Vec<u8>) {
+        text.append(self.sink);
+        text.extend_from_slice(self.buffer.get(..self.len).unwrap_or_default());
+        self.len = 0;
+    }
+}

@@ -59,6 +59,7 @@ fn update(bencher: Bencher<'_, '_>, name: &str) {
             ptx_verify::Changes {
                 functions,
                 symbols: &[],
+                ..Default::default()
             },
         );
     });

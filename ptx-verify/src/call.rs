@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::shape::{BodyTypes, Named, SymbolTypes};
 use ptx_ir::{
-    Binding, Body, Code, Declarator, EntityId, FunctionKind, InstId, Interface, LabelId, Operand,
-    Param, Span, Statement, StmtId, SymbolKind, VarDecl,
+    Binding, Body, Code, Declarator, FunctionKind, InstId, Interface, LabelId, Operand, Param,
+    Span, Statement, StmtId, SymbolKind, VarDecl,
 };
 use ptx_isa::{Directive, Expected, ScalarType, StateSpace};
 
@@ -78,8 +78,8 @@ impl<'m> Call<'_, 'm> {
         let Some(label) = self.body.labels.get(label) else {
             return Vec::new();
         };
-        let next = label.stmt.index() + 1;
-        match self.body.statements.as_slice().get(next) {
+        let next = self.body.after(label.stmt);
+        match next.and_then(|s| self.body.statements.get(s)) {
             Some(&Statement::Prototype(id)) => {
                 let prototype = self.body.prototypes.get(id);
                 prototype.map(|p| p.interface).into_iter().collect()

@@ -1,6 +1,7 @@
 //! A module whose verdict is kept, so that after an edit only what could change is checked again.
 
 use alloc::vec::Vec;
+use ptx_ir::edit::Changed;
 use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, SymbolId};
 use ptx_isa::{PtxVersion, Target};
 
@@ -16,6 +17,19 @@ pub struct Changes<'a> {
     /// Names of the module with another declaration: the rules of the module and the functions that use them are checked
     /// again.
     pub symbols: &'a [SymbolId],
+    /// Whether directives of the module came or went: everything is checked again.
+    pub directives: bool,
+}
+
+impl<'a> From<&'a Changed> for Changes<'a> {
+    /// What the edits of a module changed.
+    fn from(changed: &'a Changed) -> Self {
+        Self {
+            functions: &changed.functions,
+            symbols: &changed.symbols,
+            directives: changed.directives,
+        }
+    }
 }
 
 /// The verdict on one body.
@@ -32,14 +46,18 @@ struct BodyVerdict {
 /// ```
 /// # use ptx_verify::{Changes, Checked, Options};
 /// let text = b".version 8.0 .target sm_80 .address_size 64 .entry k() { .reg .b32 %r<2>; add.s32 %r0, %r1, 1; ret; }";
-/// let module = ptx_parse::parse(text).module;
+/// let mut module = ptx_parse::parse(text).module;
 /// let mut checked = Checked::new(&module, Options::default());
 /// let proof = checked.proof().expect("it is legal");
 /// assert_eq!(proof.version().to_string(), "8.0");
-/// // … an edit of the body of `k` …
 /// let k = module.function("k").expect("it is there");
-/// checked.update(&module, Changes { functions: &[k], ..Changes::default() });
-/// assert!(checked.diagnostics().next().is_none());
+/// let revision = module.revision();
+/// let mut editor = module.edit(k)?;
+/// let (add, _) = editor.body().statements().nth(1).expect("an addition");
+/// editor.set_mnemonic(add, "add.f32")?;
+/// checked.update(&module, Changes::from(&module.changed_since(revision)));
+/// assert_eq!(checked.of_function(k).len(), 1);
+/// # Ok::<(), ptx_ir::edit::EditError>(())
 /// ```
 #[derive(Debug)]
 pub struct Checked {
@@ -96,7 +114,7 @@ impl Checked {
     /// Checks again what an edit of the module could have changed.
     pub fn update(&mut self, module: &Module, changes: Changes<'_>) {
         let environment = Environment::new(module, &self.options);
-        if environment != self.environment {
+        if environment != self.environment || changes.directives {
             *self = Self::new(module, self.options);
             return;
         }

@@ -35,6 +35,7 @@ fn an_edited_body_is_checked_again() {
         Changes {
             functions: &[a],
             symbols: &[],
+            ..Changes::default()
         },
     );
     let found = verify(&after, &Options::default());
@@ -47,6 +48,7 @@ fn an_edited_body_is_checked_again() {
         Changes {
             functions: &[a],
             symbols: &[],
+            ..Changes::default()
         },
     );
     assert!(checked.proof().is_some());
@@ -71,6 +73,7 @@ fn who_uses_a_changed_name_is_checked_again() {
         Changes {
             functions: &[],
             symbols: &symbols,
+            ..Changes::default()
         },
     );
     let found = verify(&after, &Options::default());

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, Mentions};
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::{Body, EntityId, Statement, StmtId};
 
 use super::{Ssa, Use, Value, ValueId};
 use crate::cfg::Cfg;
@@ -35,6 +35,8 @@ pub(super) struct Local {
     pub(super) uses: Vec<Use>,
     pub(super) use_starts: Vec<u32>,
     pub(super) def_starts: Vec<u32>,
+    /// Which of the statements each is, where edits changed their order.
+    pub(super) places: Vec<u32>,
     /// Variable, block, and what sees what arrives there.
     pub(super) exposed: Vec<(u32, u32, Slot)>,
     pub(super) lasts: Vec<Last>,
@@ -52,29 +54,32 @@ impl Local {
                 uses: Vec::new(),
                 use_starts: Vec::new(),
                 def_starts: Vec::new(),
+                places: places(facts.body()),
                 exposed: Vec::new(),
                 lasts: Vec::new(),
                 variables: count,
             },
         };
-        let statements = facts.body().statements.as_slice();
+        let body = facts.body();
         for (id, block) in cfg.blocks() {
-            for stmt in block.first.as_u32()..block.end.as_u32() {
+            for (stmt, statement) in body.range(block.first, block.end) {
                 let local = &mut pass.local;
+                let place = local.places.get(stmt.index()).copied();
+                let place = place.unwrap_or(stmt.as_u32());
                 // Blocks lie in order, without gaps but for what does nothing.
-                while local.use_starts.len() <= stmt as usize {
+                while local.use_starts.len() <= place as usize {
                     local.use_starts.push(local.uses.len() as u32);
                     local.def_starts.push(local.values.len() as u32);
                 }
-                let at = (id.as_u32(), StmtId::new(stmt));
-                match statements.get(stmt as usize) {
-                    Some(&Statement::Inst(inst)) => {
+                let at = (id.as_u32(), stmt);
+                match statement {
+                    Statement::Inst(inst) => {
                         let f = facts.inst(inst);
                         let may = f.guard().is_some() || !f.is_known();
                         let carry = (f.reads_carry(), f.writes_carry(), may);
                         pass.statement(at, &f.registers(), carry);
                     }
-                    Some(&Statement::Opaque(opaque)) => {
+                    Statement::Opaque(opaque) => {
                         pass.statement(at, &facts.opaque(opaque), (true, true, true));
                     }
                     _ => {}
@@ -82,12 +87,26 @@ impl Local {
             }
         }
         let mut local = pass.local;
-        while local.use_starts.len() <= statements.len() {
+        while local.use_starts.len() <= body.statements.len() {
             local.use_starts.push(local.uses.len() as u32);
             local.def_starts.push(local.values.len() as u32);
         }
         local
     }
+}
+
+/// The places of the statements of an edited body, by id.
+fn places(body: &Body) -> Vec<u32> {
+    if body.edits().is_none() {
+        return Vec::new();
+    }
+    let mut places = alloc::vec![u32::MAX - 1; body.statements.len()];
+    for ((stmt, _), place) in body.statements().zip(0u32..) {
+        if let Some(entry) = places.get_mut(stmt.index()) {
+            *entry = place;
+        }
+    }
+    places
 }
 
 struct Pass<'a> {

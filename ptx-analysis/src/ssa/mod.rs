@@ -35,8 +35,8 @@ mod local;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::StmtId;
 use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{EntityId, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Dominators, Table};
@@ -105,6 +105,8 @@ pub struct Ssa {
     /// Where the uses and the definitions of each statement begin.
     use_starts: Vec<u32>,
     def_starts: Vec<u32>,
+    /// Which of the statements each is, where edits changed their order.
+    places: Vec<u32>,
     /// The phis of each block.
     phis: Table,
     /// Of each phi, in the order of the values.
@@ -166,9 +168,14 @@ impl Ssa {
         self.carry
     }
 
+    fn place(&self, stmt: StmtId) -> u32 {
+        let place = self.places.get(stmt.index()).copied();
+        place.unwrap_or(stmt.as_u32())
+    }
+
     /// What a statement reads, each variable once; a guard too.
     pub fn uses(&self, stmt: StmtId) -> &[Use] {
-        let range = row(&self.use_starts, stmt.as_u32());
+        let range = row(&self.use_starts, self.place(stmt));
         self.uses
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
@@ -187,7 +194,7 @@ impl Ssa {
 
     /// The values that a statement makes, one for each variable that it writes or may write.
     pub fn defs(&self, stmt: StmtId) -> impl ExactSizeIterator<Item = ValueId> + Clone + use<> {
-        row(&self.def_starts, stmt.as_u32()).map(ValueId)
+        row(&self.def_starts, self.place(stmt)).map(ValueId)
     }
 
     /// The phis of a block.

@@ -5,8 +5,8 @@ use ptx_isa::{Access, Control, Directive, Role};
 use super::Facts;
 use super::registers::plain;
 use crate::{
-    Body, DirectiveStmt, EntityId, Function, Interface, LabelId, Operand, PrototypeId, Statement,
-    SymbolId, SymbolKind,
+    Body, DirectiveStmt, Function, Interface, LabelId, Operand, PrototypeId, Statement, SymbolId,
+    SymbolKind,
 };
 
 /// What an instruction does to control flow when it executes.
@@ -189,8 +189,8 @@ impl<'a> Facts<'a> {
 
 /// The statement behind a label.
 fn behind(body: &Body, label: LabelId) -> Option<Statement> {
-    let at = body.labels.get(label)?.stmt.index() + 1;
-    body.statements.as_slice().get(at).copied()
+    let next = body.after(body.labels.get(label)?.stmt)?;
+    body.statements.get(next).copied()
 }
 
 /// The table of labels that a label names.

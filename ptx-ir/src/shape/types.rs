@@ -175,8 +175,7 @@ impl BodyTypes {
     fn fill_labels(&mut self, body: &Body) {
         self.labels.clear();
         let kinds = body.labels.values().map(|label| {
-            let next = label.stmt.index() + 1;
-            match body.statements.as_slice().get(next) {
+            match body.after(label.stmt).and_then(|s| body.statements.get(s)) {
                 Some(Statement::Prototype(_)) => code::PROTOTYPE,
                 Some(&Statement::Directive(id)) => {
                     match body.directives.get(id).map(|d| d.directive) {

@@ -1,0 +1,125 @@
+//! The analyses of a function that was edited find what they find in its text.
+#![allow(clippy::unwrap_used)]
+
+use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::ssa::{Ssa, Value, ValueId};
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{Module, Operand, RegId, StmtId};
+
+const LINES: [&str; 8] = [
+    "add.s32 %r0, %r1, %r2;",
+    "@%p0 bra L0;",
+    "setp.eq.s32 %p1, %r3, %r0;",
+    "mov.b32 %r4, %r5;",
+    "@!%p1 bra L1;",
+    "mad.lo.s32 %r6, %r4, %r0, %r6;",
+    "bra L2;",
+    "ret;",
+];
+
+fn module() -> Module {
+    let mut text = String::from(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .b32 %r<9>;\n.reg .pred %p<2>;\n",
+    );
+    for i in 0..24 {
+        if i % 6 == 2 {
+            text += &format!("L{}:\n", i / 6);
+        }
+        text += LINES[i % 8];
+        text.push('\n');
+    }
+    text += "ret;\n}\n";
+    ptx_parse::parse_str(&text).module
+}
+
+/// Blocks by the places of their statements, edges, and the pressure.
+fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
+    let facts = ModuleFacts::new(module);
+    let facts = facts.function(module.function("k").unwrap()).unwrap();
+    let analysis = FunctionAnalysis::new(facts);
+    let order: Vec<StmtId> = facts.body().statements().map(|(id, _)| id).collect();
+    let cfg = &analysis.cfg;
+    let blocks: Vec<_> = order
+        .iter()
+        .map(|&stmt| cfg.of_statement(stmt).map(|b| b.as_u32()))
+        .collect();
+    let sizes: Vec<usize> = cfg
+        .blocks()
+        .map(|(_, b)| facts.body().range(b.first, b.end).count())
+        .collect();
+    // Those to all labels stand in the order of their ids.
+    let mut edges: Vec<_> = cfg
+        .blocks()
+        .flat_map(|(id, _)| {
+            cfg.out(id)
+                .iter()
+                .map(|e| (e.from.as_u32(), e.to.as_u32(), e.when))
+        })
+        .collect();
+    edges.sort();
+    let lives: Vec<usize> = cfg
+        .blocks()
+        .map(|(id, _)| analysis.liveness.live_in(id).len())
+        .collect();
+    // What each statement reads was made by which statement.
+    let ssa = Ssa::new(facts, cfg, &analysis.dominators, &analysis.variables);
+    let place = |stmt: StmtId| order.iter().position(|&s| s == stmt);
+    let from = |value: ValueId| match ssa.value(value) {
+        Value::Def { stmt, .. } => place(stmt),
+        _ => None,
+    };
+    let values: Vec<_> = order
+        .iter()
+        .map(|&stmt| {
+            let uses: Vec<_> = ssa.uses(stmt).iter().map(|u| from(u.value)).collect();
+            (uses, ssa.defs(stmt).map(from).collect::<Vec<_>>())
+        })
+        .collect();
+    let peak = analysis.pressure;
+    let at = peak.at.and_then(|at| order.iter().position(|&s| s == at));
+    (blocks, sizes, edges, lives, values, (peak.units, at))
+}
+
+#[test]
+fn analyses_see_the_order_after_edits() {
+    let mut state = 7u64;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    };
+    let mut edits = 0;
+    for _ in 0..60 {
+        let mut module = module();
+        let k = module.function("k").unwrap();
+        for _ in 0..12 {
+            let mut editor = module.edit(k).unwrap();
+            let all: Vec<StmtId> = editor.body().statements().map(|(id, _)| id).collect();
+            let (stmt, other) = (all[random(all.len())], all[random(all.len())]);
+            let register = Operand::Reg(RegId::new(random(5) as u32));
+            let done = match random(4) {
+                0 => editor.move_after(stmt, other).is_ok(),
+                1 => editor.remove(stmt).is_ok(),
+                2 => editor.set_operand(stmt, random(3), register).is_ok(),
+                _ => {
+                    let new = editor
+                        .inst("xor.b32", &[register, register, register])
+                        .unwrap();
+                    editor.insert_after(stmt, new).is_ok()
+                }
+            };
+            edits += usize::from(done);
+        }
+        let text = ptx_print::verbatim(&module);
+        let read = ptx_parse::parse(&text);
+        assert!(!read.has_errors());
+        let shown = String::from_utf8_lossy(&text);
+        assert_eq!(
+            format!("{:?}", result(&module)),
+            format!("{:?}", result(&read.module)),
+            "{shown}"
+        );
+    }
+    assert!(edits > 300, "{edits} edits");
+}

@@ -1,0 +1,672 @@
+//! Statements of a function: inserting, replacing, removing, moving, and changing an instruction in place.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_isa::{Directive, Modifier, Place};
+
+use super::mention::{self, Slot};
+use super::{Draft, EditError, Edits};
+use crate::body::{Body, Inst, Origin, Statement};
+use crate::decl::Binding;
+use crate::entity::EntityId;
+use crate::function::BodyId;
+use crate::operand::Operand;
+use crate::{FuncId, InstId, Module, NameId, RegId, ScopeId, SigId, Span, StmtId};
+
+/// Edits one function of a module. Made by [`Module::edit`].
+#[derive(Debug)]
+pub struct Editor<'m> {
+    pub(super) module: &'m mut Module,
+    pub(super) function: FuncId,
+    pub(super) body: BodyId,
+    /// The registers by declaration and number, once asked for.
+    pub(super) registers: Option<BTreeMap<(u32, u32), RegId>>,
+}
+
+impl Module {
+    /// Edits the body of a function.
+    pub fn edit(&mut self, function: FuncId) -> Result<Editor<'_>, EditError> {
+        let body = self.functions.get(function).and_then(|f| f.body);
+        let body = body.filter(|&b| self.bodies.get(b).is_some());
+        Ok(Editor {
+            body: body.ok_or(EditError::NoBody)?,
+            module: self,
+            function,
+            registers: None,
+        })
+    }
+}
+
+/// Whether a statement belongs to the label before it.
+fn needs_label(body: &Body, statement: Statement) -> bool {
+    match statement {
+        Statement::Prototype(_) => true,
+        Statement::Directive(id) => body
+            .directives
+            .get(id)
+            .is_some_and(|d| d.directive.is_allowed_in(Place::Label)),
+        _ => false,
+    }
+}
+
+impl Editor<'_> {
+    /// The module as it is now.
+    pub fn module(&self) -> &Module {
+        self.module
+    }
+
+    /// The function.
+    pub fn function(&self) -> FuncId {
+        self.function
+    }
+
+    /// Its body as it is now.
+    pub fn body(&self) -> &Body {
+        &self.module.bodies[self.body]
+    }
+
+    pub(super) fn body_mut(&mut self) -> &mut Body {
+        &mut self.module.bodies[self.body]
+    }
+
+    pub(super) fn pool(&mut self) -> &mut crate::OperandPool {
+        &mut self.body_mut().pool
+    }
+
+    /// The record of the edits; asking for it is one.
+    pub(super) fn edits(&mut self) -> &mut Edits<StmtId> {
+        self.module.revision += 1;
+        let revision = self.module.revision;
+        let body = &mut self.module.bodies[self.body];
+        let read = body.statements.len();
+        let edits = body.edits.get_or_insert_with(|| Box::new(Edits::new(read)));
+        edits.revision = revision;
+        edits
+    }
+
+    /// The statement `id`, if it is there.
+    pub fn statement(&self, id: StmtId) -> Result<Statement, EditError> {
+        let statement = self.body().statements.get(id).copied();
+        statement
+            .filter(|s| *s != Statement::Removed)
+            .ok_or(EditError::NoStatement)
+    }
+
+    /// The instruction that a statement is.
+    fn instruction(&self, id: StmtId) -> Result<(InstId, Inst), EditError> {
+        let wanted = "instruction";
+        let Statement::Inst(inst) = self.statement(id)? else {
+            return Err(EditError::Kind { wanted });
+        };
+        let record = self.body().insts.get(inst).copied();
+        Ok((inst, record.ok_or(EditError::NoStatement)?))
+    }
+
+    /// Operand `index` of an instruction, its guard not counted.
+    pub fn operand(&self, stmt: StmtId, index: usize) -> Option<Operand> {
+        let (_, inst) = self.instruction(stmt).ok()?;
+        self.body().pool.slice(inst.operands()).get(index).copied()
+    }
+
+    // --- placing ---
+
+    /// Places a new statement before another one.
+    pub fn insert_before(&mut self, at: StmtId, new: Draft) -> Result<StmtId, EditError> {
+        self.statement(at)?;
+        let before = self.body().before(at);
+        self.place(before, new)
+    }
+
+    /// Places a new statement behind another one.
+    pub fn insert_after(&mut self, at: StmtId, new: Draft) -> Result<StmtId, EditError> {
+        self.statement(at)?;
+        self.place(Some(at), new)
+    }
+
+    /// Places a new statement before all others.
+    pub fn prepend(&mut self, new: Draft) -> Result<StmtId, EditError> {
+        self.place(None, new)
+    }
+
+    /// Places a new statement behind all others.
+    pub fn append(&mut self, new: Draft) -> Result<StmtId, EditError> {
+        let last = self.body().statements().next_back();
+        self.place(last.map(|(id, _)| id), new)
+    }
+
+    fn place(&mut self, before: Option<StmtId>, new: Draft) -> Result<StmtId, EditError> {
+        self.is_own(&new)?;
+        let key = self.key_behind(before);
+        self.may_stand(new.statement, before)?;
+        self.sees_all(key, new.statement)?;
+        self.fits_scope(new.statement, key)?;
+        self.edits();
+        let body = self.body_mut();
+        let at = before.map_or(1, |b| body.span(b).end);
+        let id = body.push_statement(new.statement, Origin::new(Span::new(at, at), false));
+        self.edits().layout.place_behind(id, before);
+        self.bind(new.statement, id, key);
+        Ok(id)
+    }
+
+    /// Whether a draft was made for this body. One for another module can be told only where this body has no such record.
+    fn is_own(&self, new: &Draft) -> Result<(), EditError> {
+        let body = self.body();
+        let there = match new.statement {
+            Statement::Inst(id) => body.insts.get(id).is_some(),
+            Statement::Label(id) => body.labels.get(id).is_some(),
+            Statement::Decl(id) => body.declarations.decls.get(id).is_some(),
+            Statement::Directive(id) => body.directives.get(id).is_some(),
+            _ => false,
+        };
+        if new.body == self.body && there {
+            Ok(())
+        } else {
+            Err(EditError::Foreign)
+        }
+    }
+
+    /// The key of a place right behind a statement.
+    fn key_behind(&self, before: Option<StmtId>) -> u64 {
+        before.map_or(0, |b| self.body().key(b)) + 1
+    }
+
+    fn behind(&self, before: Option<StmtId>) -> Option<StmtId> {
+        match before {
+            Some(stmt) => self.body().after(stmt),
+            None => self.body().statements().next().map(|(id, _)| id),
+        }
+    }
+
+    /// Nothing stands between a label and its table.
+    fn may_stand(&self, statement: Statement, before: Option<StmtId>) -> Result<(), EditError> {
+        let body = self.body();
+        let next = self.behind(before).and_then(|s| body.statements.get(s));
+        let last = before.and_then(|s| body.statements.get(s));
+        let labelled = matches!(last, Some(Statement::Label(_)));
+        if next.is_some_and(|&s| needs_label(body, s)) || needs_label(body, statement) && !labelled
+        {
+            return Err(EditError::Fixed);
+        }
+        Ok(())
+    }
+
+    /// Whether everything a statement mentions can be seen at a place.
+    fn sees_all(&self, key: u64, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let mut todo = mention::of_statement(body, statement);
+        while let Some((_, operand)) = mention::next(&body.pool, &mut todo) {
+            self.sees(key, operand)?;
+        }
+        Ok(())
+    }
+
+    fn sees(&self, key: u64, operand: Operand) -> Result<(), EditError> {
+        let seen = self.body().sees(key, operand);
+        seen.map_err(|unseen| unseen.error(self.module))
+    }
+
+    /// Whether an operand with all its parts can be seen by a statement.
+    fn operand_fits(&self, stmt: StmtId, operand: Operand) -> Result<(), EditError> {
+        let body = self.body();
+        let key = body.key(stmt);
+        let mut todo = alloc::vec![(Slot::At(crate::OperandRef::new(u32::MAX)), operand)];
+        while let Some((_, part)) = mention::next(&body.pool, &mut todo) {
+            self.sees(key, part)?;
+        }
+        Ok(())
+    }
+
+    /// A label that was mentioned before has to be seen from there.
+    fn fits_scope(&self, statement: Statement, key: u64) -> Result<(), EditError> {
+        let body = self.body();
+        let Statement::Label(id) = statement else {
+            return Ok(());
+        };
+        let scope = body.scope_of_key(key);
+        if scope == ScopeId::new(0) {
+            return Ok(());
+        }
+        let outside = |s: StmtId, o: Operand| {
+            o == Operand::Label(id) && !body.lies_in(body.scope_around(s), scope)
+        };
+        match self.first_mention(outside) {
+            Some(_) => Err(EditError::Hidden(self.label_name(id))),
+            None => Ok(()),
+        }
+    }
+
+    fn label_name(&self, id: crate::LabelId) -> String {
+        let name = self.body().labels.get(id).map(|l| l.name);
+        name.map_or(String::new(), |n| String::from(self.module.name(n)))
+    }
+
+    /// The first statement that mentions something. Linear in the body.
+    pub(super) fn first_mention(
+        &self,
+        mut wanted: impl FnMut(StmtId, Operand) -> bool,
+    ) -> Option<StmtId> {
+        let body = self.body();
+        let mut all = body.statements();
+        let found = all.find(|&(id, statement)| {
+            mention::any(&body.pool, mention::of_statement(body, statement), |o| {
+                wanted(id, o)
+            })
+        });
+        found.map(|(id, _)| id)
+    }
+
+    /// Tells labels and declarations where they stand.
+    fn bind(&mut self, statement: Statement, id: StmtId, key: u64) {
+        let body = self.body_mut();
+        let scope = body.scope_of_key(key);
+        match statement {
+            Statement::Label(label) => {
+                if let Some(label) = body.labels.get_mut(label) {
+                    (label.stmt, label.scope) = (id, scope);
+                }
+            }
+            Statement::Decl(decl) => {
+                let bindings: Vec<Binding> = body
+                    .declarations
+                    .declarators(decl)
+                    .iter()
+                    .map(|d| d.binding)
+                    .collect();
+                for binding in bindings {
+                    match binding {
+                        Binding::Register(decl) => {
+                            if let Some(decl) = body.reg_decls.get_mut(decl) {
+                                (decl.stmt, decl.scope) = (Some(id), scope);
+                            }
+                        }
+                        Binding::Var(first) => {
+                            let Some(old) = body.vars.get(first).copied() else {
+                                continue;
+                            };
+                            let same = |v: &crate::Var| {
+                                (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope)
+                            };
+                            for var in body.vars.values_mut().filter(|v| same(v)) {
+                                (var.stmt, var.scope) = (Some(id), scope);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // --- removing and moving ---
+
+    /// Removes a statement; its comments stay. A label or a declaration has to be unused, which is looked up in the whole
+    /// body. Braces cannot be removed.
+    pub fn remove(&mut self, stmt: StmtId) -> Result<(), EditError> {
+        let statement = self.statement(stmt)?;
+        self.may_leave(stmt, statement)?;
+        self.is_unused(statement)?;
+        self.edits().remove(stmt, true);
+        self.forget(statement);
+        self.body_mut().statements[stmt] = Statement::Removed;
+        Ok(())
+    }
+
+    /// Puts a new statement in the place of another one, under the same id. What holds for [`remove`](Self::remove) holds for
+    /// the old one.
+    pub fn replace(&mut self, stmt: StmtId, new: Draft) -> Result<(), EditError> {
+        let statement = self.statement(stmt)?;
+        self.is_own(&new)?;
+        self.may_leave(stmt, statement)?;
+        self.is_unused(statement)?;
+        self.may_stand(new.statement, self.body().before(stmt))
+            .or_else(|e| {
+                if needs_label(self.body(), statement) {
+                    Ok(())
+                } else {
+                    Err(e)
+                }
+            })?;
+        let key = self.body().key(stmt);
+        self.sees_all(key, new.statement)?;
+        self.fits_scope(new.statement, key)?;
+        self.edits().rewrite(stmt);
+        self.forget(statement);
+        self.body_mut().statements[stmt] = new.statement;
+        self.bind(new.statement, stmt, key);
+        Ok(())
+    }
+
+    /// Moves a statement, with its comments, behind another one. A declaration stays before its uses and in a scope around
+    /// them. Braces, and what was not understood, stay where they are.
+    pub fn move_after(&mut self, stmt: StmtId, at: StmtId) -> Result<(), EditError> {
+        self.statement(at)?;
+        if stmt == at {
+            return self.statement(stmt).map(drop);
+        }
+        self.move_behind(stmt, Some(at))
+    }
+
+    /// Moves a statement, with its comments, before another one: see [`move_after`](Self::move_after).
+    pub fn move_before(&mut self, stmt: StmtId, at: StmtId) -> Result<(), EditError> {
+        self.statement(at)?;
+        let before = self.body().before(at);
+        if stmt == at || before == Some(stmt) {
+            return self.statement(stmt).map(drop);
+        }
+        self.move_behind(stmt, before)
+    }
+
+    fn move_behind(&mut self, stmt: StmtId, before: Option<StmtId>) -> Result<(), EditError> {
+        let statement = self.statement(stmt)?;
+        self.may_leave(stmt, statement)?;
+        if matches!(statement, Statement::Opaque(_)) || needs_label(self.body(), statement) {
+            return Err(EditError::Fixed);
+        }
+        self.may_stand(statement, before)?;
+        let key = self.key_behind(before);
+        self.sees_all(key, statement)?;
+        self.is_new_there(key, statement)?;
+        let old_key = self.body().key(stmt);
+        let previous = self.edits().layout.placed_key(stmt);
+        self.edits().layout.place_behind(stmt, before);
+        self.bind(statement, stmt, key);
+        if let Err(e) = self.users_see(statement) {
+            self.edits().layout.restore(stmt, previous);
+            self.bind(statement, stmt, old_key);
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// Whether a declaration that moves comes into a scope that has its names.
+    fn is_new_there(&self, key: u64, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let scope = body.scope_of_key(key);
+        let names = self.declared(statement);
+        let there = |stmt: Option<StmtId>| match stmt.and_then(|s| body.statements.get(s)) {
+            Some(&s) => s != statement && matches!(s, Statement::Decl(_) | Statement::Label(_)),
+            None => stmt.is_none(),
+        };
+        let registers = body.reg_decls.values().map(|d| (d.name, d.scope, d.stmt));
+        let vars = body.vars.values().map(|v| (v.name, v.scope, v.stmt));
+        let labels = body
+            .labels
+            .values()
+            .map(|l| (l.name, l.scope, Some(l.stmt)));
+        let mut all = registers.chain(vars).chain(labels);
+        match all.find(|(name, s, stmt)| *s == scope && names.contains(name) && there(*stmt)) {
+            Some((name, ..)) => Err(EditError::Taken(String::from(self.module.name(name)))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all who mention what a statement declares can see it, and all others of that name what they mean.
+    fn users_see(&self, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let names = self.declared(statement);
+        if names.is_empty() {
+            return Ok(());
+        }
+        let mut found = Ok(());
+        self.first_mention(|stmt, operand| {
+            if body.name_of(operand).is_some_and(|n| names.contains(&n)) {
+                found = self.sees(body.key(stmt), operand);
+            }
+            found.is_err()
+        });
+        found
+    }
+
+    /// The names that a statement declares.
+    fn declared(&self, statement: Statement) -> Vec<NameId> {
+        let body = self.body();
+        match statement {
+            Statement::Label(id) => body.labels.get(id).map(|l| l.name).into_iter().collect(),
+            Statement::Decl(id) => {
+                let all = body.declarations.declarators(id).iter();
+                all.map(|d| d.name).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a statement may go from where it stands.
+    fn may_leave(&self, stmt: StmtId, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let next = body.after(stmt).and_then(|s| body.statements.get(s));
+        let holds = next.is_some_and(|&s| needs_label(body, s));
+        match statement {
+            Statement::Open(_) | Statement::Close(_) | Statement::Function(_) => {
+                Err(EditError::Fixed)
+            }
+            Statement::Label(_) if holds => Err(EditError::Fixed),
+            Statement::Decl(_) => {
+                let mut names = self.declared(statement).into_iter();
+                match names.any(|n| body.is_contested(self.module, n)) {
+                    true => Err(EditError::Fixed),
+                    false => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_unused(&self, statement: Statement) -> Result<(), EditError> {
+        let body = self.body();
+        let declares = |o: Operand| match (statement, o) {
+            (Statement::Label(l), Operand::Label(m)) => l == m,
+            (Statement::Decl(d), Operand::Reg(_) | Operand::Var(_)) => {
+                body.declaration_of(o) == Some(d)
+            }
+            _ => false,
+        };
+        if !matches!(statement, Statement::Label(_) | Statement::Decl(_)) {
+            return Ok(());
+        }
+        let mut name = None;
+        self.first_mention(|_, o| {
+            name = declares(o).then(|| body.name_of(o)).flatten();
+            name.is_some()
+        });
+        if let Statement::Label(_) = statement {
+            let names = self.declared(statement);
+            name = name.or_else(|| names.into_iter().find(|n| self.module.debug_mentions(*n)));
+        }
+        match name {
+            Some(name) => Err(EditError::Used(String::from(self.module.name(name)))),
+            None => Ok(()),
+        }
+    }
+
+    fn forget(&mut self, statement: Statement) {
+        let body = self.body_mut();
+        let todo = mention::of_statement(body, statement);
+        mention::forget(&mut body.pool, todo);
+    }
+
+    // --- inside an instruction ---
+
+    /// Replaces operand `index` of an instruction, its guard not counted.
+    pub fn set_operand(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        new: Operand,
+    ) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        if index >= inst.operands().len() {
+            return Err(EditError::NoPart(alloc::format!("operand {index}")));
+        }
+        self.operand_fits(stmt, new)?;
+        match index {
+            0 => self.are_operands(&[new])?,
+            _ => self.are_operands(&[Operand::Sink, new])?,
+        }
+        let at = inst.operands().at(index as u32);
+        let pool = self.pool();
+        // The new one may be a part of the old one.
+        let copy = pool.extend(&[new]);
+        mention::own(pool, copy);
+        let new = pool.get(copy.at(0));
+        pool.set(copy.at(0), Operand::Absent);
+        let old = pool.get(at);
+        mention::forget(pool, alloc::vec![(Slot::At(at), old)]);
+        pool.set(at, new);
+        self.edits().rewrite(stmt);
+        Ok(())
+    }
+
+    /// Gives an instruction other operands.
+    pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        self.are_operands(new)?;
+        for &operand in new {
+            self.operand_fits(stmt, operand)?;
+        }
+        let guard = inst.guard();
+        let predicate = guard.map(|g| self.body().pool.get(g.predicate));
+        let negated = guard.is_some_and(|g| g.negated);
+        self.write(stmt, id, inst, predicate, negated, new)
+    }
+
+    /// Gives an instruction a guard, `@p` or `@!p`, or takes it away.
+    pub fn set_guard(
+        &mut self,
+        stmt: StmtId,
+        guard: Option<(RegId, bool)>,
+    ) -> Result<(), EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        let predicate = guard.map(|(register, _)| Operand::Reg(register));
+        if let Some(predicate) = predicate {
+            self.operand_fits(stmt, predicate)?;
+        }
+        let operands = self.body().pool.slice(inst.operands()).to_vec();
+        let negated = guard.is_some_and(|(_, negated)| negated);
+        self.write(stmt, id, inst, predicate, negated, &operands)
+    }
+
+    fn write(
+        &mut self,
+        stmt: StmtId,
+        id: InstId,
+        old: Inst,
+        predicate: Option<Operand>,
+        negated: bool,
+        operands: &[Operand],
+    ) -> Result<(), EditError> {
+        let all: Vec<Operand> = predicate
+            .into_iter()
+            .chain(operands.iter().copied())
+            .collect();
+        let pool = self.pool();
+        let range = pool.extend(&all);
+        mention::own(pool, range);
+        self.forget(Statement::Inst(id));
+        self.body_mut().insts[id] = Inst::new(old.sig, range, predicate.is_some(), negated);
+        self.edits().rewrite(stmt);
+        Ok(())
+    }
+
+    /// Gives an instruction another mnemonic: `add.sat.s32`.
+    pub fn set_mnemonic(&mut self, stmt: StmtId, mnemonic: &str) -> Result<(), EditError> {
+        self.instruction(stmt)?;
+        let sig = self.mnemonic(mnemonic)?;
+        self.set_signature(stmt, sig)
+    }
+
+    /// The same with a mnemonic of the module.
+    pub fn set_signature(&mut self, stmt: StmtId, sig: SigId) -> Result<(), EditError> {
+        let (id, _) = self.instruction(stmt)?;
+        if sig.index() >= self.module.signatures.len() {
+            return Err(EditError::Foreign);
+        }
+        self.body_mut().insts[id].sig = sig;
+        self.edits().rewrite(stmt);
+        Ok(())
+    }
+
+    /// Replaces the first modifier `old` of an instruction, a type or a state space for example, or takes it away.
+    pub fn set_modifier(
+        &mut self,
+        stmt: StmtId,
+        old: Modifier,
+        new: Option<Modifier>,
+    ) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        let signature = self.module.signature(inst.sig);
+        let word = signature.words().iter().find(|w| w.modifier == Some(old));
+        let word = word.ok_or_else(|| EditError::NoPart(String::from(old.text())))?;
+        let text = signature.text();
+        let (start, end) = (word.start as usize, word.end as usize);
+        let text = [
+            text.get(..start).unwrap_or_default(),
+            new.map_or("", |m| m.text()),
+            text.get(end..).unwrap_or_default(),
+        ]
+        .concat();
+        self.set_mnemonic(stmt, &text)
+    }
+
+    /// Adds a modifier to an instruction; printing puts it where the manual has it.
+    pub fn add_modifier(&mut self, stmt: StmtId, new: Modifier) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        let text = self.module.signature(inst.sig).text();
+        let text = [text, new.text()].concat();
+        self.set_mnemonic(stmt, &text)
+    }
+
+    /// Puts a register in the place of another one, wherever an instruction mentions it; says how often it did.
+    pub fn replace_register(
+        &mut self,
+        stmt: StmtId,
+        old: RegId,
+        new: RegId,
+    ) -> Result<usize, EditError> {
+        let (id, _) = self.instruction(stmt)?;
+        self.operand_fits(stmt, Operand::Reg(new))?;
+        let body = self.body_mut();
+        let mut todo = mention::of_statement(body, Statement::Inst(id));
+        let mut count = 0;
+        while let Some((slot, operand)) = mention::next(&body.pool, &mut todo) {
+            if operand == Operand::Reg(old) {
+                mention::set(&mut body.pool, None, slot, Operand::Reg(new));
+                count += 1;
+            }
+        }
+        if count > 0 {
+            self.edits().rewrite(stmt);
+        }
+        Ok(count)
+    }
+}
+
+impl Module {
+    /// Whether a debug section mentions a name; such mentions are not resolved.
+    pub(super) fn debug_mentions(&self, name: NameId) -> bool {
+        let sections = self.sections.values();
+        let labels = sections.flat_map(|s| &s.entries).any(|e| match e {
+            crate::SectionEntry::Label(n) => *n == name,
+            _ => false,
+        });
+        let all = self.pool.operands().iter();
+        let bases = self.pool.addresses().iter().map(|a| &a.base);
+        labels || !self.sections.is_empty() && all.chain(bases).any(|o| *o == Operand::Name(name))
+    }
+}
+
+/// Whether a directive can be made a statement of a body by itself.
+pub(super) fn stands_alone(directive: Directive) -> bool {
+    let placed = directive.is_allowed_in(Place::Body) || directive.is_allowed_in(Place::Label);
+    placed
+        && directive != Directive::Callprototype
+        && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()
+        && matches!(
+            directive.ending(),
+            ptx_isa::Ending::Semicolon | ptx_isa::Ending::Open
+        )
+}

@@ -1,0 +1,151 @@
+//! The statements of a body, and the items of a module, in order.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::edit::Edits;
+use crate::entity::{EntityId, PrimaryMap};
+use crate::{Item, ItemId, Statement, StmtId};
+
+/// Iterates over statements with their ids, in order. Made by [`Body::statements`](crate::Body::statements) and
+/// [`Body::range`](crate::Body::range).
+pub type Statements<'b> = InOrder<'b, StmtId, Statement>;
+
+/// Iterates over the items of a module with their ids, in order. Made by [`Module::items`](crate::Module::items).
+pub type Items<'m> = InOrder<'m, ItemId, Item>;
+
+/// Iterates over what has an order and may have been edited: see [`Statements`] and [`Items`].
+pub struct InOrder<'m, K, V> {
+    rows: &'m [V],
+    order: Order<'m, K>,
+    /// What stands for nothing.
+    removed: V,
+}
+
+#[derive(Clone)]
+enum Order<'m, K> {
+    /// That of the ids.
+    Plain(Range<usize>),
+    /// That of the keys, between two of them.
+    Placed(&'m Edits<K>, u64, u64),
+}
+
+impl<'m, K: EntityId, V> InOrder<'m, K, V> {
+    #[inline]
+    pub(crate) fn all(all: &'m PrimaryMap<K, V>, placed: Option<&'m Edits<K>>, removed: V) -> Self {
+        let order = match placed {
+            None => Order::Plain(0..all.len()),
+            Some(edits) => Order::Placed(edits, 0, u64::MAX),
+        };
+        Self {
+            rows: all.as_slice(),
+            order,
+            removed,
+        }
+    }
+
+    /// Those from `first` to before `end`; to the last one where `end` is none.
+    #[inline]
+    pub(crate) fn between(mut self, first: K, end: K) -> Self {
+        match &mut self.order {
+            Order::Plain(range) => *range = first.index()..end.index().min(range.end),
+            Order::Placed(edits, low, high) => {
+                *low = edits.key(first) - 1;
+                if end.index() < self.rows.len() {
+                    *high = edits.key(end);
+                }
+            }
+        }
+        self
+    }
+}
+
+impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
+    #[inline]
+    fn found(&self, id: K) -> Option<(K, V)> {
+        let value = *self.rows.get(id.index())?;
+        (value != self.removed).then_some((id, value))
+    }
+}
+
+/// The next one between two keys, of which the first becomes its own.
+#[cold]
+#[inline(never)]
+fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
+    let id = edits.above(*low)?;
+    let key = edits.key(id);
+    if key >= high {
+        return None;
+    }
+    *low = key;
+    Some(id)
+}
+
+/// The last one between two keys, of which the second becomes its own.
+#[cold]
+#[inline(never)]
+fn below<K: EntityId>(edits: &Edits<K>, low: u64, high: &mut u64) -> Option<K> {
+    let id = edits.below(*high)?;
+    let key = edits.key(id);
+    if key <= low {
+        return None;
+    }
+    *high = key;
+    Some(id)
+}
+
+impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
+    type Item = (K, V);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let id = match &mut self.order {
+                Order::Plain(range) => K::from_index(range.next()?),
+                Order::Placed(edits, low, high) => above(edits, low, *high)?,
+            };
+            if let Some(found) = self.found(id) {
+                return Some(found);
+            }
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.order {
+            Order::Plain(range) => (0, Some(range.len())),
+            Order::Placed(..) => (0, None),
+        }
+    }
+}
+
+impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        loop {
+            let id = match &mut self.order {
+                Order::Plain(range) => K::from_index(range.next_back()?),
+                Order::Placed(edits, low, high) => below(edits, *low, high)?,
+            };
+            if let Some(found) = self.found(id) {
+                return Some(found);
+            }
+        }
+    }
+}
+
+impl<K: Copy, V: Copy> Clone for InOrder<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            rows: self.rows,
+            order: self.order.clone(),
+            removed: self.removed,
+        }
+    }
+}
+
+impl<K, V> fmt::Debug for InOrder<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InOrder")
+    }
+}

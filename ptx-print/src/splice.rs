@@ -1,0 +1,458 @@
+//! The text of an edited module: copies of the source, and between them what edits wrote.
+
+use alloc::vec::Vec;
+
+use ptx_ir::edit::{Change, Edits, OffsetMap, Patch};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, Span, Statement, StmtId};
+
+use crate::Style;
+use crate::canonical::Printer;
+use crate::ground::{Extent, Ground};
+use crate::out::Out;
+
+/// How far to look for a neighbour whose indentation a new statement takes.
+const NEIGHBOURS: usize = 16;
+
+/// The text of a module, and where the bytes of its source are in it.
+pub(crate) fn print(module: &Module) -> (Vec<u8>, OffsetMap) {
+    let mut written = Vec::new();
+    let mut splice = Splice::new(module, &mut written);
+    splice.module();
+    (splice.text, splice.map)
+}
+
+/// The text of a function as it is now.
+pub(crate) fn print_function(module: &Module, item: ItemId, function: FuncId) -> Vec<u8> {
+    let mut written = Vec::new();
+    let mut splice = Splice::new(module, &mut written);
+    let was_read = module.edits().is_none_or(|e| e.was_read(item));
+    if was_read {
+        splice.at = Some(module.span(item).start);
+        splice.function(item, function);
+    }
+    splice.text
+}
+
+/// The text of a statement as it is now.
+pub(crate) fn print_statement(module: &Module, body: &Body, stmt: StmtId) -> Vec<u8> {
+    let mut written = Vec::new();
+    let mut splice = Splice::new(module, &mut written);
+    splice.printer.enter(body);
+    splice.write_statement(body, stmt);
+    splice.text
+}
+
+struct Splice<'m, 'o> {
+    module: &'m Module,
+    text: Vec<u8>,
+    map: OffsetMap,
+    /// Where the source goes on right behind the text, if it is a copy of it.
+    at: Option<u32>,
+    newline: &'static [u8],
+    /// Writes what cannot be copied.
+    printer: Printer<'m, 'o, Vec<u8>>,
+    written: Vec<u8>,
+}
+
+impl<'m, 'o> Splice<'m, 'o> {
+    fn new(module: &'m Module, written: &'o mut Vec<u8>) -> Self {
+        let source = module.source();
+        let first = source.iter().position(|&b| b == b'\n');
+        let returns = first.is_some_and(|i| i > 0 && source.get(i - 1) == Some(&b'\r'));
+        Self {
+            module,
+            text: Vec::new(),
+            map: OffsetMap::new(),
+            at: None,
+            newline: if returns { b"\r\n" } else { b"\n" },
+            printer: Printer::new(module, &Style::default(), Out::new(written)),
+            written: Vec::new(),
+        }
+    }
+
+    // --- copying ---
+
+    fn copy(&mut self, span: Span) {
+        let bytes = span.of(self.module.source());
+        let new = self.text.len() as u32;
+        self.map.push(span.start, new, bytes.len() as u32);
+        self.text.extend_from_slice(bytes);
+        self.at = Some(span.end);
+    }
+
+    fn begins_line(&self) -> bool {
+        matches!(self.text.last(), None | Some(b'\n'))
+    }
+
+    /// Prepares for text of the source that begins at `start`, which need not follow what stands before.
+    fn join(&mut self, start: u32, indent: &[u8]) {
+        if self.at == Some(start) {
+            return;
+        }
+        let before = (start as usize).checked_sub(1);
+        let began = before.is_none_or(|b| self.module.source().get(b) == Some(&b'\n'));
+        match (began, self.begins_line()) {
+            (true, false) => self.text.extend_from_slice(self.newline),
+            (false, true) => self.text.extend_from_slice(indent),
+            (false, false) => self.separate(),
+            (true, true) => {}
+        }
+    }
+
+    /// A blank, unless one stands there.
+    fn separate(&mut self) {
+        if !matches!(self.text.last(), None | Some(b' ' | b'\t' | b'\n')) {
+            self.text.push(b' ');
+        }
+    }
+
+    fn line_start(&self) -> usize {
+        let newline = self.text.iter().rposition(|&b| b == b'\n');
+        newline.map_or(0, |i| i + 1)
+    }
+
+    /// The blanks that the current line begins with.
+    fn line_indent(&self) -> Vec<u8> {
+        let blank = |b: &&u8| matches!(b, b' ' | b'\t');
+        let line = self.text.get(self.line_start()..).unwrap_or_default();
+        line.iter().take_while(blank).copied().collect()
+    }
+
+    /// Adds what the printer wrote, with the line endings of the source.
+    fn add_written(&mut self) {
+        self.written.clear();
+        self.printer.out.take(&mut self.written);
+        if self.newline == b"\n" {
+            self.text.extend_from_slice(&self.written);
+        } else {
+            for line in self.written.split_inclusive(|&b| b == b'\n') {
+                match line.strip_suffix(b"\n") {
+                    Some(line) => {
+                        self.text.extend_from_slice(line);
+                        self.text.extend_from_slice(self.newline);
+                    }
+                    None => self.text.extend_from_slice(line),
+                }
+            }
+        }
+    }
+
+    /// The comments inside a statement, before it.
+    fn inner_comments(&mut self, statement: Span) {
+        let source = statement.of(self.module.source());
+        let indent = self.line_indent();
+        for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
+            if token.kind == TokenKind::Whitespace {
+                continue;
+            }
+            let own_line = self.line_start() + indent.len() == self.text.len();
+            let text = token.span.of(source).trim_ascii_end();
+            let start = statement.start + token.span.start;
+            self.copy(Span::new(start, start + text.len() as u32));
+            if own_line || token.kind != TokenKind::BlockComment {
+                self.text.extend_from_slice(self.newline);
+                self.text.extend_from_slice(&indent);
+            } else {
+                self.text.push(b' ');
+            }
+        }
+    }
+
+    /// Copies a part of the source with patches.
+    fn copy_patched(&mut self, span: Span, patches: &[Patch]) {
+        let mut at = span.start;
+        let inside = |p: &&Patch| p.span.start >= span.start && p.span.end <= span.end;
+        for patch in patches.iter().filter(inside) {
+            self.copy(Span::new(at, patch.span.start));
+            self.text
+                .extend_from_slice(self.module.name_bytes(patch.text));
+            at = patch.span.end;
+        }
+        self.copy(Span::new(at, span.end));
+    }
+
+    /// What stays of a statement that was removed: the comments, and the line if something else is on it.
+    fn removed(&mut self, mut extent: Extent, keeps_comments: bool) {
+        extent.comments &= keeps_comments;
+        let source = self.module.source();
+        let comment =
+            |span: Span| Lexer::fragment(span.of(source)).any(|t| t.kind != TokenKind::Whitespace);
+        let lead = extent.lead.of(source);
+        let own = lead
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |i| i as u32 + 1);
+        let lines = Span::new(extent.lead.start, extent.lead.start + own);
+        let rest = Span::new(lines.end, extent.lead.end);
+        let ends_line = extent.trail.of(source).ends_with(b"\n");
+        self.join(extent.lead.start, b"");
+        self.copy(lines);
+        if comment(rest) || extent.comments || comment(extent.trail) {
+            self.copy(rest);
+            if extent.comments {
+                self.inner_comments(extent.statement);
+            }
+            let trail = extent.trail.of(source);
+            let blanks = trail
+                .iter()
+                .take_while(|b| matches!(b, b' ' | b'\t'))
+                .count() as u32;
+            self.copy(Span::new(extent.trail.start + blanks, extent.trail.end));
+            return;
+        }
+        let began = self.begins_line();
+        if began && !ends_line {
+            self.copy(rest);
+        } else if !began && ends_line {
+            self.copy(extent.trail);
+        }
+        self.at = Some(extent.trail.end);
+    }
+
+    // --- statements ---
+
+    /// Everything between the braces of a body, and the braces.
+    fn body(&mut self, body: &'m Body) {
+        let Some(edits) = body.edits() else {
+            return self.copy(Span::new(body.base, body.base + body.end));
+        };
+        self.printer.enter(body);
+        let ground = Ground::of_body(self.module, body);
+        self.copy(ground.head());
+        let mut next = edits.first();
+        // Of new statements one behind the other: of a label, of others.
+        let mut indents = [None, None];
+        while let Some(id) = next {
+            let mut last = id;
+            if !edits.was_read(id) {
+                let statement = body.statements.get(id);
+                if statement != Some(&Statement::Removed) {
+                    let kind = usize::from(!matches!(statement, Some(Statement::Label(_))));
+                    let indent = indents[kind]
+                        .get_or_insert_with(|| self.indent_of(body, edits, &ground, id))
+                        .clone();
+                    self.begin_new(&indent);
+                    self.write_statement(body, id);
+                    self.end_new();
+                }
+            } else {
+                indents = [None, None];
+                let extent = ground.extent(id.index());
+                match edits.change(id) {
+                    None => {
+                        last = edits.stretch(id);
+                        let end = ground.extent(last.index()).trail.end;
+                        self.join(
+                            extent.lead.start,
+                            ground.indent(id.index()).unwrap_or(b"\t"),
+                        );
+                        self.copy(Span::new(extent.lead.start, end));
+                    }
+                    Some(&Change::Removed { keeps_comments }) => {
+                        self.removed(extent, keeps_comments)
+                    }
+                    Some(_) => {
+                        let indent = self.indent_of(body, edits, &ground, id);
+                        self.join(extent.lead.start, &indent);
+                        self.copy(extent.lead);
+                        self.write_statement(body, id);
+                        self.copy(extent.trail);
+                    }
+                }
+            }
+            next = edits.next(last);
+        }
+        let tail = ground.tail();
+        self.join(tail.start, b"");
+        self.copy(Span::new(tail.start, body.base + body.end));
+    }
+
+    /// A statement that is not as the source has it; one that is, too.
+    fn write_statement(&mut self, body: &'m Body, id: StmtId) {
+        let edits = body.edits();
+        let was_read = edits.is_none_or(|e| e.was_read(id));
+        let change = edits.and_then(|e| e.change(id));
+        let span = body.source_span(id);
+        match change {
+            Some(Change::Patched(patches)) => self.copy_patched(span, patches),
+            None if was_read => self.copy(span),
+            _ => {
+                let comments = body
+                    .origins
+                    .get(id.index())
+                    .is_some_and(|o| o.has_comments());
+                if was_read && comments {
+                    self.inner_comments(span);
+                }
+                self.printer.statement(body, id);
+                self.add_written();
+            }
+        }
+    }
+
+    fn begin_new(&mut self, indent: &[u8]) {
+        if self.begins_line() {
+            self.text.extend_from_slice(indent);
+            self.at = Some(u32::MAX);
+        } else {
+            self.separate();
+            self.at = None;
+        }
+    }
+
+    fn end_new(&mut self) {
+        if self.at == Some(u32::MAX) {
+            self.text.extend_from_slice(self.newline);
+        }
+        self.at = None;
+    }
+
+    /// The indentation for a statement: that of the nearest like it which begins a line.
+    fn indent_of(
+        &self,
+        body: &Body,
+        edits: &Edits<StmtId>,
+        ground: &Ground<'_>,
+        id: StmtId,
+    ) -> Vec<u8> {
+        let kind = |id: StmtId| {
+            body.statements
+                .get(id)
+                .copied()
+                .unwrap_or(Statement::Removed)
+        };
+        let label = matches!(kind(id), Statement::Label(_));
+        let like = |id: &StmtId| match kind(*id) {
+            Statement::Label(_) => label,
+            Statement::Open(_) | Statement::Close(_) | Statement::Removed => false,
+            _ => !label,
+        };
+        let read = |id: &StmtId| edits.was_read(*id) && like(id);
+        let indent = |id: StmtId| ground.indent(id.index()).map(<[u8]>::to_vec);
+        let walk = |forward: bool| {
+            let step = move |&id: &StmtId| {
+                if forward {
+                    edits.next(id)
+                } else {
+                    edits.previous(id)
+                }
+            };
+            let near = core::iter::successors(Some(id), step)
+                .skip(1)
+                .take(NEIGHBOURS);
+            let brace = |id: &StmtId| matches!(kind(*id), Statement::Open(_) | Statement::Close(_));
+            let all = near.take_while(move |id| label || !brace(id));
+            all.filter(read).find_map(indent)
+        };
+        let found = walk(false).or_else(|| walk(true));
+        found.unwrap_or_else(|| match (label, self.brace_indent(body)) {
+            (true, indent) => indent,
+            (false, mut indent) => {
+                indent.push(b'\t');
+                indent
+            }
+        })
+    }
+
+    /// The blanks before the line of the `}` of a body.
+    fn brace_indent(&self, body: &Body) -> Vec<u8> {
+        let before =
+            Span::new(0, (body.base + body.end).saturating_sub(1)).of(self.module.source());
+        let line = before
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |i| i + 1);
+        let line = before.get(line..).unwrap_or_default();
+        let blank = |b: &&u8| matches!(b, b' ' | b'\t');
+        line.iter().take_while(blank).copied().collect()
+    }
+
+    // --- items ---
+
+    fn module(&mut self) {
+        let module = self.module;
+        let ground = Ground::of_module(module);
+        let items = module.items.iter();
+        let edited: Vec<usize> = items
+            .filter(|(_, item)| match item {
+                Item::Function(f) => module.body(*f).is_some_and(|b| b.edits().is_some()),
+                _ => false,
+            })
+            .map(|(id, _)| id.index())
+            .collect();
+        self.text
+            .reserve(module.source().len() + module.source().len() / 16);
+        self.copy(ground.head());
+        let none = Edits::none(module.items.len());
+        let edits = module.edits().unwrap_or(&none);
+        let mut next = edits.first();
+        while let Some(id) = next {
+            let mut last = id;
+            let item = module.items.get(id).copied().unwrap_or(Item::Removed);
+            if !edits.was_read(id) {
+                if item != Item::Removed {
+                    self.begin_new(b"");
+                    self.printer.new_item(item);
+                    self.add_written();
+                    self.end_new();
+                }
+            } else {
+                let extent = ground.extent(id.index());
+                let change = edits.change(id);
+                let inner = edited.binary_search(&id.index());
+                if let Some(&Change::Removed { keeps_comments }) = change {
+                    self.removed(extent, keeps_comments);
+                } else if let (Item::Function(f), true) = (item, inner.is_ok() || change.is_some())
+                {
+                    self.join(extent.lead.start, b"");
+                    self.copy(extent.lead);
+                    self.function(id, f);
+                    self.copy(extent.trail);
+                } else if let Some(change) = change {
+                    self.join(extent.lead.start, b"");
+                    self.copy(extent.lead);
+                    match change {
+                        Change::Patched(patches) => self.copy_patched(extent.statement, patches),
+                        _ => {
+                            if extent.comments {
+                                self.inner_comments(extent.statement);
+                            }
+                            self.printer.new_item(item);
+                            self.add_written();
+                        }
+                    }
+                    self.copy(extent.trail);
+                } else {
+                    let end = edits.stretch(id).index();
+                    let before = inner.err().unwrap_or_default();
+                    let stop = edited.get(before).map_or(end, |&e| end.min(e - 1));
+                    last = ItemId::from_index(stop);
+                    let end = ground.extent(stop).trail.end;
+                    self.join(extent.lead.start, b"");
+                    self.copy(Span::new(extent.lead.start, end));
+                }
+            }
+            next = edits.next(last);
+        }
+        let tail = ground.tail();
+        self.join(tail.start, b"");
+        self.copy(tail);
+    }
+
+    /// A function that was read.
+    fn function(&mut self, item: ItemId, function: FuncId) {
+        let span = self.module.span(item);
+        let body = self.module.body(function);
+        let end = body.map_or(span.end, |b| b.base);
+        let header = Span::new(span.start, end);
+        match self.module.edits().and_then(|e| e.change(item)) {
+            Some(Change::Patched(patches)) => self.copy_patched(header, patches),
+            _ => self.copy(header),
+        }
+        if let Some(body) = body {
+            self.body(body);
+            self.copy(Span::new(body.base + body.end, span.end));
+        }
+    }
+}

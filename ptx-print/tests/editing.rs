@@ -1,0 +1,509 @@
+//! What an edit does to the text, case by case: indentation, lines, comments, line endings; and what is refused.
+#![allow(clippy::unwrap_used)]
+
+use ptx_ir::edit::{Batch, Change, Edit, EditError, Editor};
+use ptx_ir::{Item, Module, Operand, Statement, StmtId};
+use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target};
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+fn kernel(body: &str) -> Module {
+    let text = format!("{HEAD}.entry k(.param .u64 p)\n{{{body}}}\n");
+    let parsed = ptx_parse::parse_str(&text);
+    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    parsed.module
+}
+
+fn editor(module: &mut Module) -> Editor<'_> {
+    let k = module.function("k").unwrap();
+    module.edit(k).unwrap()
+}
+
+/// The statement whose text begins like this.
+fn find(editor: &Editor<'_>, text: &str) -> StmtId {
+    let body = editor.body();
+    let found = |id: &StmtId| {
+        let now = ptx_print::verbatim_statement(editor.module(), body, *id);
+        now.starts_with(text.as_bytes())
+    };
+    body.statements().map(|(id, _)| id).find(found).unwrap()
+}
+
+/// The text between the braces of the kernel, which reads back.
+fn body(module: &Module) -> String {
+    let text = String::from_utf8(ptx_print::verbatim(module)).unwrap();
+    let again = ptx_parse::parse_str(&text);
+    assert!(!again.has_errors(), "{:?} in {text}", again.diagnostics);
+    ptx_ir::compare::compare(module, &again.module).unwrap();
+    let start = text.find('{').unwrap() + 1;
+    text[start..text.rfind('}').unwrap()].to_owned()
+}
+
+/// Makes an edit and gives the text between the braces.
+fn edited(text: &str, edit: impl FnOnce(&mut Editor<'_>)) -> String {
+    let mut module = kernel(text);
+    edit(&mut editor(&mut module));
+    body(&module)
+}
+
+fn trap(editor: &mut Editor<'_>) -> ptx_ir::edit::Draft {
+    editor.inst("trap", &[]).unwrap()
+}
+
+#[test]
+fn a_new_statement_takes_the_indentation_of_its_neighbours() {
+    let text =
+        "\n   .reg .b32 r;\nL:\n      mov.b32 r, 1; // one\n\n      // the end\n      ret;\n";
+    let after = |what| {
+        edited(text, |e| {
+            let at = find(e, what);
+            let new = trap(e);
+            e.insert_after(at, new).unwrap();
+        })
+    };
+    assert_eq!(after(".reg"), text.replace("r;\n", "r;\n   trap;\n"));
+    assert_eq!(after("L:"), text.replace("L:\n", "L:\n   trap;\n"));
+    assert_eq!(
+        after("mov"),
+        text.replace("// one\n", "// one\n      trap;\n")
+    );
+    assert_eq!(after("ret"), text.replace("ret;\n", "ret;\n      trap;\n"));
+    let label = edited(text, |e| {
+        let (_, label) = e.label("M").unwrap();
+        let ret = find(e, "ret");
+        e.insert_before(ret, label).unwrap();
+    });
+    assert_eq!(label, text.replace("// one\n", "// one\nM:\n"));
+}
+
+#[test]
+fn what_moves_out_of_a_line_leaves_its_end() {
+    let text = "\n\tbar.sync 0; /* x */ trap;\n\t// about ret\n\tret;\n";
+    let moving = |e: &mut Editor<'_>| e.move_after(find(e, "trap"), find(e, "ret")).unwrap();
+    let want = "\n\tbar.sync 0; /* x */ \n\t// about ret\n\tret;\n\ttrap;\n";
+    assert_eq!(edited(text, moving), want);
+    let mut module = kernel(text);
+    moving(&mut editor(&mut module));
+    let canonical = ptx_print::canonical(&module, &ptx_print::Style::default());
+    let want = "{\n\tbar.sync 0; /* x */\n\t// about ret\n\tret;\n\ttrap;\n}\n";
+    assert!(String::from_utf8(canonical).unwrap().ends_with(want));
+}
+
+#[test]
+fn a_name_is_not_hidden_by_another() {
+    let text = "\n\t.reg .b32 x;\n\tmov.b32 x, 1;\n\t{\n\t\t.reg .b32 x;\n\t\tmov.b32 x, 2;\n\t}\n\tret;\n";
+    let mut module = kernel(text);
+    let mut e = editor(&mut module);
+    let (outer, inner) = (find(&e, "mov.b32 x, 1"), find(&e, "mov.b32 x, 2"));
+    let hidden = Err(EditError::Hidden("x".into()));
+    assert_eq!(e.move_after(outer, inner), hidden);
+    let x = e.operand(outer, 0).unwrap();
+    assert_eq!(e.set_operand(inner, 1, x), hidden);
+    let decl = e.body().statements().next().unwrap().0;
+    assert!(e.move_before(decl, inner).is_err());
+    assert_eq!(body(&module), text);
+}
+
+#[test]
+fn many_new_statements_are_all_indented() {
+    let text = "\n   .reg .b32 r;\n   mov.b32 r, 1;\n   ret;\n";
+    let many = edited(text, |e| {
+        let at = find(e, "mov");
+        for _ in 0..100 {
+            let new = trap(e);
+            e.insert_after(at, new).unwrap();
+        }
+    });
+    assert_eq!(
+        many,
+        text.replace("1;\n", &("1;\n".to_owned() + &"   trap;\n".repeat(100)))
+    );
+}
+
+#[test]
+fn statements_on_one_line_stay_there() {
+    let text = " .reg .b32 r; mov.b32 r, 1; ret; ";
+    let before = edited(text, |e| {
+        let at = find(e, "mov");
+        let new = trap(e);
+        e.insert_before(at, new).unwrap();
+    });
+    assert_eq!(before, " .reg .b32 r; trap; mov.b32 r, 1; ret; ");
+    let first = edited(text, |e| {
+        let new = trap(e);
+        e.prepend(new).unwrap();
+    });
+    assert_eq!(first, " trap; .reg .b32 r; mov.b32 r, 1; ret; ");
+    let last = edited(text, |e| {
+        let new = trap(e);
+        e.append(new).unwrap();
+    });
+    assert_eq!(last, " .reg .b32 r; mov.b32 r, 1; ret; trap; ");
+    let gone = edited(text, |e| e.remove(find(e, "mov")).unwrap());
+    assert_eq!(gone, " .reg .b32 r; ret; ");
+    let empty = edited("", |e| {
+        let new = trap(e);
+        e.append(new).unwrap();
+    });
+    assert_eq!(empty.trim(), "trap;");
+}
+
+#[test]
+fn line_endings_are_those_of_the_file() {
+    let text = format!("{HEAD}.entry k()\n{{\n\tret;\n}}\n").replace('\n', "\r\n");
+    let mut module = ptx_parse::parse_str(&text).module;
+    let mut e = editor(&mut module);
+    let new = trap(&mut e);
+    e.append(new).unwrap();
+    let want = text.replace("ret;\r\n", "ret;\r\n\ttrap;\r\n");
+    assert_eq!(ptx_print::verbatim(&module), want.as_bytes());
+}
+
+#[test]
+fn comments_stay_with_what_they_describe() {
+    let text =
+        "\n\t.reg .b32 r;\n\t// why\n\tmov.b32 r, /* inside */ 1; // one\n\t// the end\n\tret;\n";
+    let changed = edited(text, |e| {
+        e.set_operand(find(e, "mov"), 1, Operand::Small(2)).unwrap()
+    });
+    assert_eq!(
+        changed,
+        "\n\t.reg .b32 r;\n\t// why\n\t/* inside */\n\tmov.b32 r, 2; // one\n\t// the end\n\tret;\n"
+    );
+    let gone = edited(text, |e| e.remove(find(e, "mov")).unwrap());
+    assert_eq!(
+        gone,
+        "\n\t.reg .b32 r;\n\t// why\n\t/* inside */\n\t// one\n\t// the end\n\tret;\n"
+    );
+    let moved = edited(text, |e| {
+        e.move_after(find(e, "mov"), find(e, "ret")).unwrap()
+    });
+    assert_eq!(
+        moved,
+        "\n\t.reg .b32 r;\n\t// the end\n\tret;\n\t// why\n\tmov.b32 r, /* inside */ 1; // one\n"
+    );
+    let renamed = edited(text, |e| {
+        let decl = e.body().reg_decls.ids().next().unwrap();
+        e.rename_register(decl, "%sum").unwrap();
+    });
+    assert_eq!(renamed, text.replace(" r", " %sum"));
+}
+
+#[test]
+fn names_keep_every_other_byte() {
+    let text = "\n .reg .b32 %r< 9 >, %rd; // %r\nL: { .reg .b32 x; mov .b32 %r01 ,x /*x*/ ;@%p bra   L ; }\n ld.param.u64 %q, [ p+ 0 ]; ret;\n";
+    let text = &text.replacen(".reg", ".reg .pred %p; .reg .b64 %q; .reg", 1);
+    let renamed = edited(text, |e| {
+        let decls: Vec<_> = e.body().reg_decls.ids().collect();
+        let named = |e: &Editor<'_>, n: &str| {
+            let mut decls = decls.iter().copied();
+            decls.find(|d| {
+                e.body()
+                    .reg_decls
+                    .get(*d)
+                    .is_some_and(|d| e.module().name(d.name) == n)
+            })
+        };
+        let (r, x) = (named(e, "%r"), named(e, "x"));
+        e.rename_register(r.unwrap(), "%value").unwrap();
+        e.rename_register(r.unwrap(), "%v").unwrap();
+        if let Some(x) = x {
+            e.rename_register(x, "y").unwrap();
+        }
+        let label = e.body().labels.ids().next().unwrap();
+        e.rename_label(label, "$loop").unwrap();
+        let p = e.body().vars.ids().next().unwrap();
+        e.rename_variable(p, "pointer").unwrap();
+    });
+    let want = text
+        .replace("%r<", "%v<")
+        .replace("%r01", "%v01")
+        .replace("L", "$loop")
+        .replace(" x;", " y;")
+        .replace(",x ", ",y ")
+        .replace("[ p+", "[ pointer+");
+    assert_eq!(renamed, want);
+}
+
+#[test]
+fn guards_mnemonics_and_registers() {
+    let text = "\n\t.reg .b32 r<4>;\n\t.reg .pred q;\n\tadd.s32 r0, r1, r1;\n\tret;\n";
+    let text = edited(text, |e| {
+        let add = find(e, "add");
+        let registers: Vec<_> = e.body().registers.ids().collect();
+        let p = e
+            .body()
+            .registers
+            .iter()
+            .find(|(_, r)| r.decl.as_u32() == 1)
+            .unwrap()
+            .0;
+        e.set_guard(add, Some((p, true))).unwrap();
+        e.set_modifier(
+            add,
+            Modifier::from_text(b".s32").unwrap(),
+            Modifier::from_text(b".u32"),
+        )
+        .unwrap();
+        let r1 = e.operand(add, 1).unwrap();
+        let Operand::Reg(r1) = r1 else { return };
+        let r3 = e.register(e.body().registers[r1].decl, 3).unwrap();
+        assert!(!registers.contains(&r3));
+        assert_eq!(e.replace_register(add, r1, r3).unwrap(), 2);
+    });
+    assert_eq!(
+        text,
+        "\n\t.reg .b32 r<4>;\n\t.reg .pred q;\n\t@!q add.u32 r0, r3, r3;\n\tret;\n"
+    );
+}
+
+#[test]
+fn declarations_keep_their_other_bytes() {
+    let text = format!(
+        "{HEAD}.global .b32  a [3] = {{1, /* two */ 2,  3}} ; // a\n.entry k() {{ ret; }}\n"
+    );
+    let mut module = ptx_parse::parse_str(&text).module;
+    let is_decl = |i: &Item| matches!(i, Item::Decl(_));
+    let a = module.items().find(|(_, i)| is_decl(i)).unwrap().0;
+    module.set_element(a, 0, 1, "0x22").unwrap();
+    module.set_type(a, ScalarType::U32).unwrap();
+    module.set_alignment(a, 16).unwrap();
+    module.set_version(PtxVersion::new(8, 7)).unwrap();
+    module
+        .set_target(Target::from_name(b"sm_90a").unwrap())
+        .unwrap();
+    module.set_address_size(32).unwrap();
+    let want = text
+        .replace(".b32  a", ".align 16 .u32  a")
+        .replace("*/ 2", "*/ 0x22")
+        .replace("8.0", "8.7")
+        .replace("sm_80", "sm_90a")
+        .replace("64\n", "32\n");
+    assert_eq!(
+        String::from_utf8(ptx_print::verbatim(&module)).unwrap(),
+        want
+    );
+    assert!(module.set_element(a, 0, 3, "1").is_err());
+    assert!(module.set_element(a, 1, 0, "1").is_err());
+    assert!(module.set_element(a, 0, 0, "1 1").is_err());
+    assert!(module.set_alignment(a, 3).is_err());
+    assert!(module.set_address_size(16).is_err());
+}
+
+#[test]
+fn symbols_and_items() {
+    let text = format!(
+        "{HEAD}.visible .func f(.param .b32 f1);\n.func g() {{ ret; }}\n.func f(.param .b32 x)\n{{ ret; }}\n.entry k() {{ call f, (1); ret; }} // k\n"
+    );
+    let mut module = ptx_parse::parse_str(&text).module;
+    let f = module.function("f").unwrap();
+    let f = module.functions[f].symbol.unwrap();
+    module.rename_symbol(f, "ff").unwrap();
+    let now = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
+    let want = text.replace(" f(", " ff(").replace("call f,", "call ff,");
+    assert_eq!(now, want);
+    let g = module.function("g").unwrap();
+    let item = |m: &Module, f| m.items().find(|(_, i)| *i == Item::Function(f)).unwrap().0;
+    module.remove_item(item(&module, g)).unwrap();
+    let used = module.function("ff").unwrap();
+    let error = module.remove_item(item(&module, used));
+    assert_eq!(error, Err(EditError::Used("ff".into())));
+    let first = module.items().nth(2).unwrap().0;
+    let string = module.string("x.cu").unwrap();
+    let args = [Operand::Small(1), string];
+    module
+        .insert_directive(first, Directive::File, &args)
+        .unwrap();
+    let global = StateSpace::Global;
+    let (item, _) = module
+        .insert_variable(first, global, 8, ScalarType::U32, "log", Some(9))
+        .unwrap();
+    assert!(
+        module
+            .insert_variable(item, global, 8, ScalarType::U32, "x", None)
+            .is_err()
+    );
+    assert!(
+        module
+            .insert_variable(item, global, 3, ScalarType::U32, "y", None)
+            .is_err()
+    );
+    let version = module.items().next().unwrap().0;
+    assert!(
+        module
+            .insert_variable(version, global, 4, ScalarType::U32, "y", None)
+            .is_err()
+    );
+    assert!(module.remove_item(version).is_err());
+    let want = want.replace(".func g() { ret; }\n", "").replace(
+        "64\n",
+        "64\n.global .align 8 .u32 log[9];\n.file 1 \"x.cu\"\n",
+    );
+    assert_eq!(
+        String::from_utf8(ptx_print::verbatim(&module)).unwrap(),
+        want
+    );
+    assert!(!ptx_parse::parse_str(&want).has_errors());
+}
+
+#[test]
+fn misuse_is_refused_and_changes_nothing() {
+    let text = "\n\t.reg .b32 r<2>;\n\tbra L;\n\t{\n\t\t.reg .b32 x;\n\t\tmov.b32 x, r0;\n\t}\n\tmov.b32 r1, 1;\nL:\n\tret;\n";
+    let mut module = kernel(text);
+    let other = kernel("\n\tret;\n");
+    let mut e = editor(&mut module);
+    let [decl, first, inner, label] = [".reg", "bra", "mov.b32 x", "L:"].map(|t| find(&e, t));
+    let open = e.body().before(find(&e, ".reg .b32 x")).unwrap();
+    assert_eq!(e.remove(decl), Err(EditError::Used("r".into())));
+    assert_eq!(e.remove(label), Err(EditError::Used("L".into())));
+    assert_eq!(e.remove(open), Err(EditError::Fixed));
+    assert_eq!(
+        e.move_after(inner, first),
+        Err(EditError::Hidden("x".into()))
+    );
+    let second = find(&e, "mov.b32 r1");
+    assert_eq!(
+        e.move_after(decl, second),
+        Err(EditError::Hidden("r".into()))
+    );
+    let x = e.operand(inner, 0).unwrap();
+    assert_eq!(
+        e.set_operand(second, 1, x),
+        Err(EditError::Hidden("x".into()))
+    );
+    assert!(e.set_operand(second, 2, x).is_err());
+    assert!(e.inst("add..s32", &[]).is_err());
+    assert!(e.inst("", &[]).is_err());
+    assert!(e.inst("add s32", &[]).is_err());
+    assert!(e.label("r1").is_err());
+    assert!(e.label("%tid").is_err());
+    assert!(e.label("k").is_err());
+    assert!(e.registers(ScalarType::B32, "r", Some(3)).is_err());
+    assert!(e.constant("1 +").is_err());
+    assert!(e.remove(StmtId::new(99)).is_err());
+    let strange = Operand::Reg(ptx_ir::RegId::new(77));
+    assert_eq!(e.set_operand(second, 1, strange), Err(EditError::Foreign));
+    assert_eq!(body(&module), text);
+    let mut other = other;
+    let mut two = other.clone();
+    let draft = trap(&mut editor(&mut two));
+    drop(two);
+    // The only body of another module has the same number: it is an instruction that is not there.
+    let done = editor(&mut other).append(draft);
+    assert!(done.is_err());
+}
+
+#[test]
+fn a_batch_is_made_whole_or_not_at_all() {
+    let text = "\n\t.reg .b32 r<2>;\n\tmov.b32 r0, 1;\n\tmov.b32 r1, 2;\n\tret;\n";
+    let mut module = kernel(text);
+    let mut e = editor(&mut module);
+    let [first, second, ret] = ["mov.b32 r0", "mov.b32 r1", "ret"].map(|t| find(&e, t));
+    type Make = fn(StmtId) -> Edit;
+    let conflicts: [[Make; 2]; 3] = [
+        [Edit::Remove, |s| Edit::SetOperand(s, 1, Operand::Small(3))],
+        [
+            |s| Edit::SetOperand(s, 1, Operand::Small(3)),
+            |s| Edit::SetOperand(s, 1, Operand::Small(4)),
+        ],
+        [|s| Edit::SetGuard(s, None), Edit::Remove],
+    ];
+    for [one, two] in conflicts {
+        let mut batch = Batch::new();
+        batch.push(one(first));
+        batch.push(Edit::SetOperand(second, 1, Operand::Small(9)));
+        batch.push(two(first));
+        let error = EditError::Conflict {
+            statement: first,
+            first: 0,
+            second: 2,
+        };
+        assert_eq!(e.apply(batch), Err(error));
+    }
+    // One that fails late takes the others back.
+    let mut batch = Batch::new();
+    batch.push(Edit::SetOperand(first, 1, Operand::Small(9)));
+    batch.push(Edit::SetOperand(second, 7, Operand::Small(9)));
+    assert!(e.apply(batch).is_err());
+    assert_eq!(body(&module), text);
+    let mut e = editor(&mut module);
+    let mut batch = Batch::new();
+    let new: Vec<_> = ["trap", "brkpt", "exit"]
+        .map(|m| e.inst(m, &[]).unwrap())
+        .into();
+    for draft in new {
+        batch.push(Edit::InsertAfter(first, draft));
+    }
+    batch.push(Edit::Remove(first));
+    batch.push(Edit::SetOperand(second, 1, Operand::Small(9)));
+    batch.push(Edit::MoveAfter(second, ret));
+    assert_eq!(e.apply(batch).unwrap().len(), 3);
+    assert_eq!(
+        body(&module),
+        "\n\t.reg .b32 r<2>;\n\ttrap;\n\tbrkpt;\n\texit;\n\tret;\n\tmov.b32 r1, 9;\n"
+    );
+}
+
+#[test]
+fn ids_stay_and_revisions_grow() {
+    let mut module = kernel("\n\t.reg .b32 r;\n\tmov.b32 r, 1;\n\tret;\n");
+    assert_eq!((module.revision(), module.is_edited()), (0, false));
+    let k = module.function("k").unwrap();
+    let mut e = module.edit(k).unwrap();
+    let (mov, ret) = (find(&e, "mov"), find(&e, "ret"));
+    let new = trap(&mut e);
+    let new = e.insert_before(mov, new).unwrap();
+    e.remove(mov).unwrap();
+    assert!(e.body().precedes(new, ret));
+    assert_eq!(e.body().after(new), Some(ret));
+    assert_eq!(e.body().before(ret), Some(new));
+    assert_eq!(
+        e.body().statements().next_back().map(|(id, _)| id),
+        Some(ret)
+    );
+    let back: Vec<StmtId> = e.body().statements().rev().map(|(id, _)| id).collect();
+    assert_eq!(back.len(), 3);
+    assert!(matches!(
+        e.body().edits().unwrap().change(mov),
+        Some(Change::Removed { .. })
+    ));
+    assert_eq!(e.body().statements.get(mov), Some(&Statement::Removed));
+    let revision = module.revision();
+    assert_eq!(module.changed_since(0).functions, [k]);
+    assert!(module.changed_since(revision).functions.is_empty());
+}
+
+#[test]
+fn places_are_found_again() {
+    let text = "\n\t.reg .b32 r;\n\tmov.b32 r, 1;\n\tret;\n";
+    let mut module = kernel(text);
+    let mut e = editor(&mut module);
+    let (mov, ret) = (find(&e, "mov"), find(&e, "ret"));
+    e.move_after(mov, ret).unwrap();
+    let new = trap(&mut e);
+    e.insert_before(ret, new).unwrap();
+    let (now, map) = ptx_print::verbatim_with_map(&module);
+    for (i, b) in module.source().iter().enumerate() {
+        let new = map.to_new(i as u32).unwrap() as usize;
+        assert_eq!(now.get(new), Some(b));
+    }
+    let trap = now.windows(4).position(|w| w == b"trap").unwrap();
+    assert_eq!(map.to_old(trap as u32), None);
+    // Twice.
+    let mut again = ptx_parse::parse(&now).module;
+    let mut e = editor(&mut again);
+    let at = find(&e, "ret");
+    e.remove(at).unwrap();
+    let (last, second) = ptx_print::verbatim_with_map(&again);
+    let both = map.then(&second);
+    for old in 0..module.source().len() as u32 {
+        let step = map.to_new(old).and_then(|n| second.to_new(n));
+        assert_eq!(both.to_new(old), step);
+    }
+    for new in 0..last.len() as u32 {
+        assert_eq!(
+            both.to_old(new),
+            second.to_old(new).and_then(|n| map.to_old(n))
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! A module that was edited is judged as its text is, and checking again what changed finds what checking everything finds.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code)]
+mod corpus;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use ptx_ir::edit::{EditError, Editor};
+use ptx_ir::{Diagnostic, FuncId, Module, Operand, Statement, StmtId};
+use ptx_isa::{Directive, ScalarType, Target};
+use ptx_verify::{Changes, Checked, Options, verify};
+
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let texts = corpus::small(8_000).into_iter().map(|e| e.read());
+    texts
+        .filter(|t| !ptx_parse::parse(t).has_errors())
+        .collect()
+});
+
+type Step = (u8, u32, u32);
+
+fn pick<T: Copy>(all: &[T], choice: u32) -> Option<T> {
+    all.get(choice as usize % all.len().max(1)).copied()
+}
+
+fn edit(
+    module: &mut Module,
+    function: FuncId,
+    (kind, a, b): Step,
+    nth: usize,
+) -> Result<(), EditError> {
+    let name = format!("fresh_{nth}_x");
+    let items: Vec<_> = module.items().map(|(id, _)| id).collect();
+    let item = pick(&items, a).ok_or(EditError::NoStatement)?;
+    match kind {
+        7 => return module.set_target(Target::from_name(b"sm_70").unwrap()),
+        8 => {
+            let text = module.string("f.cu")?;
+            let args = [Operand::Small(1 + (b % 3) as i32), text];
+            return module
+                .insert_directive(item, Directive::File, &args)
+                .map(drop);
+        }
+        9 => {
+            let symbols: Vec<_> = module.symbols.ids().collect();
+            let symbol = pick(&symbols, a).ok_or(EditError::NoStatement)?;
+            return module.rename_symbol(symbol, &name);
+        }
+        10 => return module.set_type(item, ScalarType::F16),
+        11 => return module.set_alignment(item, 4),
+        _ => {}
+    }
+    let mut editor: Editor<'_> = module.edit(function)?;
+    let all: Vec<(StmtId, Statement)> = editor.body().statements().collect();
+    let (stmt, _) = pick(&all, a).ok_or(EditError::NoStatement)?;
+    let (other, _) = pick(&all, b).ok_or(EditError::NoStatement)?;
+    let operand = editor.operand(other, b as usize % 3);
+    let operand = match operand {
+        Some(o @ (Operand::Reg(_) | Operand::Imm(_) | Operand::Address(_))) => o,
+        _ => Operand::Small(b as i32 % 100),
+    };
+    match kind {
+        0 => {
+            let new = editor.inst("add.s32", &[operand, operand, Operand::Small(1)])?;
+            editor.insert_before(stmt, new).map(drop)
+        }
+        1 => editor.remove(stmt),
+        2 => editor.move_after(stmt, other),
+        3 => editor.set_operand(stmt, b as usize % 3, operand),
+        4 => editor.set_mnemonic(stmt, "sub.f32"),
+        5 => {
+            let (decl, new) = editor.registers(ScalarType::U64, &name, Some(3))?;
+            let placed = editor.insert_before(stmt, new)?;
+            let register = Operand::Reg(editor.register(decl, 1)?);
+            let new = editor.inst("cvt.u64.u32", &[register, operand])?;
+            editor.insert_after(placed, new).map(drop)
+        }
+        _ => {
+            let (label, new) = editor.label(&name)?;
+            let placed = editor.insert_after(stmt, new)?;
+            let new = editor.inst("bra.uni", &[Operand::Label(label)])?;
+            editor.insert_before(placed, new).map(drop)
+        }
+    }
+}
+
+fn sorted<'d>(found: impl Iterator<Item = &'d Diagnostic>) -> Vec<String> {
+    let mut all: Vec<String> = found.map(|d| format!("{} {}", d.code, d.message)).collect();
+    all.sort();
+    all
+}
+
+fn codes(found: &[Diagnostic]) -> BTreeSet<String> {
+    found.iter().map(|d| d.code.to_string()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_is_judged_as_its_text(
+        file in any::<u32>(),
+        function in any::<u32>(),
+        steps in proptest::collection::vec((0u8..12, any::<u32>(), any::<u32>()), 1..10),
+    ) {
+        let text = &FILES[file as usize % FILES.len()];
+        let mut module = ptx_parse::parse(text).module;
+        let mut checked = Checked::new(&module, Options::default());
+        let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+        let Some(function) = pick(&functions, function) else { return Ok(()) };
+        for (nth, step) in steps.into_iter().enumerate() {
+            let revision = module.revision();
+            let _ = edit(&mut module, function, step, nth);
+            let changed = module.changed_since(revision);
+            checked.update(&module, Changes::from(&changed));
+            let anew = verify(&module, &Options::default());
+            prop_assert_eq!(sorted(checked.diagnostics()), sorted(anew.iter()), "{:?}", step);
+        }
+        let read = ptx_parse::parse(&ptx_print::verbatim(&module));
+        prop_assert!(!read.has_errors());
+        // Messages quote the source, which does not have what was edited; of several at one place one is kept.
+        let of_text = verify(&read.module, &Options::default());
+        let of_module = verify(&module, &Options::default());
+        let (of_module, of_text) = (codes(&of_module), codes(&of_text));
+        prop_assert_eq!(of_module.is_empty(), of_text.is_empty());
+        prop_assert!(of_module.is_subset(&of_text), "{:?} {:?}", of_module, of_text);
+    }
+}
