@@ -2,7 +2,8 @@
 
 use super::float::finish;
 use super::integer::Int;
-use super::soft::{Format, Number, Rounding};
+use super::number::Number;
+use super::soft::{Format, Rounding};
 use super::words::{FTZ, RELU, SAT, SATFINITE, Words};
 use super::{Folded, mask, short};
 use ptx_isa::{Modifier, ScalarType};

@@ -1,7 +1,8 @@
 //! Floating-point arithmetic where IEEE 754 fixes the result: sections 9.7.3 to 9.7.5.
 
 use super::extreme::extreme;
-use super::soft::{Format, Number, Rounding, Size};
+use super::number::{Number, Size};
+use super::soft::{Format, Rounding};
 use super::words::{FTZ, NAN, RELU, SAT, Words};
 use super::{Folded, element};
 use alloc::vec::Vec;

@@ -10,6 +10,7 @@ mod convert;
 mod extreme;
 mod float;
 mod integer;
+mod number;
 mod partial;
 mod short;
 mod simd;

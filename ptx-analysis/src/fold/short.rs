@@ -1,6 +1,7 @@
 //! Conversions of packed and short formats, saturated to finite numbers or to zero: section 9.7.9.21.
 
-use super::soft::{Format, Number, Rounding, Size};
+use super::number::{Number, Size};
+use super::soft::{Format, Rounding};
 use super::words::{RELU, SATFINITE, Words};
 use super::{Folded, element, mask};
 use alloc::vec::Vec;
