@@ -16,7 +16,7 @@ use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 
 use crate::cfg::{BlockId, Cfg, EdgeKind};
-use crate::fold::{Folded, fold_partial};
+use crate::fold::{Folded, Operation, Video, fold, fold_partial};
 use crate::graph::Table;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::variables::Variables;
@@ -396,15 +396,22 @@ impl<'a> Pass<'a> {
         self.modifiers.extend(signature.modifiers());
         let mut never = false;
         let mut operands = Vec::new();
+        let mut video = Video::default();
         for (operand, usage) in f.parts() {
             match (usage, operand) {
+                (Usage::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
+                    video.into = Some(selector);
+                }
                 (Usage::Write, _) => {}
                 (Usage::Read, Operand::Vector(list)) => {
                     for &part in self.facts.body().pool.list(list) {
                         operands.push(self.operand(stmt, part, &types));
                     }
                 }
-                (Usage::Read, operand) => operands.push(self.operand(stmt, operand, &types)),
+                (Usage::Read, operand) => {
+                    let operand = self.bare(operand, operands.len(), &mut video);
+                    operands.push(self.operand(stmt, operand, &types));
+                }
                 _ => return Err(Constant::Varying),
             }
         }
@@ -420,7 +427,40 @@ impl<'a> Pass<'a> {
             return Err(Constant::Never);
         }
         let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
-        fold_partial(opcode, &self.modifiers, &operands, carry).ok_or(Constant::Varying)
+        let folded = if video == Video::default() {
+            fold_partial(opcode, &self.modifiers, &operands, carry)
+        } else {
+            let operands: Option<Vec<u128>> = operands.into_iter().collect();
+            operands.and_then(|operands| {
+                fold(&Operation {
+                    opcode,
+                    modifiers: &self.modifiers,
+                    operands: &operands,
+                    carry,
+                    video,
+                })
+            })
+        };
+        folded.ok_or(Constant::Varying)
+    }
+
+    /// The source at a place without its sign and without the bytes or half words selected of it.
+    fn bare(&self, operand: Operand, place: usize, video: &mut Video) -> Operand {
+        let pool = &self.facts.body().pool;
+        let operand = match (operand, video.negative.get_mut(place)) {
+            (Operand::Neg(at), Some(negative)) => {
+                *negative = true;
+                pool.get(at)
+            }
+            _ => operand,
+        };
+        match (operand, video.parts.get_mut(place)) {
+            (Operand::Lane(selector, at), Some(part)) if selector.element().is_none() => {
+                *part = Some(selector);
+                pool.get(at)
+            }
+            _ => operand,
+        }
     }
 
     /// What of a result goes to a variable.

@@ -226,6 +226,26 @@ fn what_must_be_found() {
         "mov.f32 %f0, 0f3F800000; add.rn.f32 %f1, %f0, %f0; mov.b32 %r1, %f1;",
         0x4000_0000,
     );
+    // Bytes and half words of a register, and signs before it.
+    let three = "mov.u32 %r2, 0x1280; mov.u32 %r3, 5; mov.u32 %r4, 0x01020304;";
+    for (inst, bits) in [
+        ("vadd.s32.s32.u32 %r1, %r2.b0, %r3", 0xffff_ff85),
+        ("vadd.u32.u32.u32 %r1.b2, %r2.b1, %r3, %r4", 0x0117_0304),
+        ("vmad.s32.s32.s32 %r1, %r3, -%r3, %r4", 0x0102_02eb),
+        ("vmad.s32.s32.s32 %r1, %r2.b0, %r3, -%r3", 0xffff_fd7b),
+        (
+            "vadd2.u32.u32.u32 %r1.h1, %r2.h00, %r4.h32, %r3",
+            0x1382_0005,
+        ),
+        (
+            "mov.v2.b16 {%h0, %h1}, {%h2, %h3}; mov.b32 %r1, {%h0, %h1}",
+            0x6_0005,
+        ),
+    ] {
+        let halves = "mov.b16 %h2, 5; mov.b16 %h3, 6;";
+        known(&format!("{three} {halves} {inst};"), bits);
+    }
+    varies("mov.u32 %r3, 5; vadd.u32.u32.u32 %r1.b0, %r2.b0, %r3, %r3;");
     // What an edge would bring that is never taken.
     known(
         "mov.u32 %r1, 5; mov.pred %p0, 0; @%p0 bra M; mov.u32 %r1, 6;\nM:",

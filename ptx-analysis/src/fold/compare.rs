@@ -3,7 +3,7 @@
 use super::integer::Int;
 use super::soft::Format;
 use super::words::{FTZ, Words};
-use super::{Folded, mask};
+use super::{Folded, element, mask};
 use core::cmp::Ordering;
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 
@@ -18,7 +18,8 @@ pub(super) fn compare(opcode: Opcode, words: &Words, operands: &[u128]) -> Optio
         _ => return None,
     };
     let (&[a, b], rest) = operands.split_first_chunk()?;
-    let holds = holds(test, words, ty, a, b)?;
+    let width = element(ty).bits();
+    let lane = |i: u16| holds(test, words, element(ty), a >> (i * width), b >> (i * width));
     let with = |value: bool| match (words.logic, rest) {
         (None, []) => Some(value),
         (Some(Modifier::And), &[c]) => Some(value && c & 1 == 1),
@@ -26,22 +27,40 @@ pub(super) fn compare(opcode: Opcode, words: &Words, operands: &[u128]) -> Optio
         (Some(Modifier::Xor), &[c]) => Some(value != (c & 1 == 1)),
         _ => None,
     };
-    let result = with(holds)?;
-    let bits = match target {
-        ScalarType::Pred => u128::from(result),
-        ScalarType::U32 | ScalarType::S32 => u128::from(result) * mask(32),
-        ScalarType::U16 | ScalarType::S16 => u128::from(result) * mask(16),
-        ScalarType::F32 => u128::from(result) * 0x3f80_0000,
-        _ => return None,
-    };
-    let second = if opcode == Opcode::Setp {
-        Some(with(!holds)?)
+    let first = with(lane(0)?)?;
+    let bits = if ty.lanes() == 2 && opcode == Opcode::Set {
+        // The result for each half in a half, whatever the type of the destination.
+        let one = truth(match target {
+            ScalarType::U32 | ScalarType::S32 => ScalarType::U16,
+            packed => packed.element()?,
+        })?;
+        u128::from(first) * one + ((u128::from(with(lane(1)?)?) * one) << 16)
     } else {
-        None
+        u128::from(first) * truth(target)?
+    };
+    let second = match (opcode, ty.lanes()) {
+        (Opcode::Setp, 2) => Some(with(lane(1)?)?),
+        (Opcode::Setp, _) => Some(with(!lane(0)?)?),
+        _ => None,
     };
     Some(Folded {
         second,
         ..Folded::new(bits, target)?
+    })
+}
+
+/// How a type writes that something is true.
+/// For comparisons of `.bf16` the pseudocode of the manual has 1.0 in every type; its text, followed here, goes by the
+/// type of the destination.
+fn truth(ty: ScalarType) -> Option<u128> {
+    Some(match ty {
+        ScalarType::Pred => 1,
+        ScalarType::U32 | ScalarType::S32 => mask(32),
+        ScalarType::U16 | ScalarType::S16 => mask(16),
+        ScalarType::F32 => 0x3f80_0000,
+        ScalarType::F16 => 0x3c00,
+        ScalarType::Bf16 => 0x3f80,
+        _ => return None,
     })
 }
 

@@ -2,16 +2,21 @@
 
 use super::float::finish;
 use super::integer::Int;
-use super::soft::{Format, Number, Rounding};
-use super::words::{FTZ, SAT, Words};
-use super::{Folded, mask};
+use super::number::Number;
+use super::soft::{Format, Rounding};
+use super::words::{FTZ, RELU, SAT, SATFINITE, Words};
+use super::{Folded, mask, short};
 use ptx_isa::{Modifier, ScalarType};
 
 pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
-    words.flags_within(FTZ | SAT)?;
     if words.choice == [Some(Modifier::Pack), None] {
         return pack(words, operands);
     }
+    let random = words.choice == [Some(Modifier::Rs), None];
+    if random || words.has(RELU | SATFINITE) || words.types().any(|ty| ty.lanes() > 1) {
+        return short::cvt(words, operands);
+    }
+    words.flags_within(FTZ | SAT)?;
     let (&[a], None, [None, None], None) = (operands, words.ty(2), words.choice, words.logic)
     else {
         return None;
@@ -46,9 +51,12 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
             finish(to, Number::integer(from.value(a)), rounding)?
         }
         // What does not fit is clamped, with or without `.sat`.
-        (Some(to), _, _, Some(from), Some((rounding, true))) => {
-            to.clamp(decode(from)?.to_integer(rounding).saturate()) as u128
-        }
+        (Some(to), _, _, Some(format), Some((rounding, true))) => match decode(format) {
+            Some(number) => to.clamp(number.to_integer(rounding).saturate()) as u128,
+            None if from != ScalarType::F64 && to.bits < 64 => 0,
+            None => 1 << (to.bits - 1),
+        },
+        (_, _, Some(_), Some(format), _) if words.has(SAT) && format.is_nan(a) => 0,
         (_, _, Some(to), Some(from), Some((rounding, integral))) => {
             let number = decode(from)?;
             finish(
@@ -75,10 +83,21 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
 /// A copy; several operands are parts of the result, the first lowest.
 pub(super) fn mov(words: &Words, operands: &[u128]) -> Option<Folded> {
     words.only(0)?;
-    if words.choice != [None, None] || words.logic.is_some() || words.ty(1).is_some() {
+    if words.logic.is_some() || words.ty(1).is_some() {
         return None;
     }
-    let ty = words.ty(0)?;
+    let ty = match (words.choice, words.ty(0)?.bits(), operands.len()) {
+        ([None, None], ..) => words.ty(0)?,
+        // A vector: as wide as all its elements.
+        ([Some(Modifier::V2), None], 16, 2) => ScalarType::B32,
+        ([Some(Modifier::V2), None], 32, 2) | ([Some(Modifier::V4), None], 16, 4) => {
+            ScalarType::B64
+        }
+        ([Some(Modifier::V2), None], 64, 2) | ([Some(Modifier::V4), None], 32, 4) => {
+            ScalarType::B128
+        }
+        _ => return None,
+    };
     let width = ty.bits() / u16::try_from(operands.len()).ok().filter(|&n| n > 0)?;
     let parts = (0u32..).zip(operands);
     let shifted = parts.map(|(i, &raw)| (raw & mask(width)) << (i * u32::from(width)));

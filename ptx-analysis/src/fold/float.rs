@@ -1,35 +1,44 @@
-//! Floating-point arithmetic where IEEE 754 fixes the result: sections 9.7.3 and 9.7.4.
+//! Floating-point arithmetic where IEEE 754 fixes the result: sections 9.7.3 to 9.7.5.
 
-use super::soft::{Format, Number, Rounding, Size};
-use super::words::{FTZ, NAN, SAT, Words};
+use super::extreme::extreme;
+use super::number::{Number, Size};
+use super::soft::{Format, Rounding};
+use super::words::{FTZ, NAN, RELU, SAT, Words};
 use super::{Folded, element};
-use core::cmp::Ordering;
+use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, ScalarType};
 
 pub(super) fn arithmetic(opcode: Opcode, words: &Words, operands: &[u128]) -> Option<Folded> {
-    words.flags_within(FTZ | SAT | NAN)?;
+    words.flags_within(FTZ | SAT | NAN | RELU)?;
     let ty = words.ty(0)?;
-    if words.ty(1).is_some() || words.logic.is_some() {
+    if words.ty(2).is_some() || words.logic.is_some() {
         return None;
     }
     let format = Format::of(element(ty))?;
+    // All operands but the last may be of a shorter type.
+    let first = match words.ty(1) {
+        Some(short) => Format::of(short)?,
+        None => format,
+    };
     let width = element(ty).bits();
     let mut result = 0;
     for lane in 0..u16::from(ty.lanes().max(1)) {
         let shift = lane * width;
-        let at = |i: usize| {
-            operands
-                .get(i)
-                .map(|&raw| raw >> shift & super::mask(width))
-        };
-        let lane = [at(0)?, at(1).unwrap_or(0), at(2).unwrap_or(0)];
-        let value = match opcode {
-            Opcode::Testp => {
-                return Folded::new(test(words, format, lane[0])?.into(), ScalarType::Pred);
+        let lane: Vec<u128> = (operands.iter())
+            .map(|&raw| raw >> shift & super::mask(width))
+            .collect();
+        let value = match (opcode, lane.as_slice(), words.ty(1)) {
+            (Opcode::Testp, &[a], None) => {
+                return Folded::new(test(words, format, a)?.into(), ScalarType::Pred);
             }
-            Opcode::Abs | Opcode::Neg | Opcode::Copysign => sign(opcode, words, format, lane)?,
-            Opcode::Min | Opcode::Max => extreme(opcode, words, format, lane, operands.len())?,
-            _ => rounded(opcode, words, format, lane)?,
+            (Opcode::Abs | Opcode::Neg, &[a], None) => sign(opcode, words, format, a)?,
+            (Opcode::Copysign, &[a, b], None) => {
+                words.only(0)?;
+                // The sign is that of the first operand, the rest that of the second.
+                (!format.is_nan(b)).then_some((b & !format.sign()) | (a & format.sign()))?
+            }
+            (Opcode::Min | Opcode::Max, lane, None) => extreme(opcode, words, format, lane)?,
+            (_, lane, _) => rounded(opcode, words, [first, format], lane)?,
         };
         result |= value << shift;
     }
@@ -54,13 +63,9 @@ fn test(words: &Words, format: Format, a: u128) -> Option<bool> {
     })
 }
 
-/// Only the sign changes. What becomes of the bits of a NaN is left open, but for `copysign`.
-fn sign(opcode: Opcode, words: &Words, format: Format, [a, b, _]: [u128; 3]) -> Option<u128> {
+/// Only the sign changes. What becomes of the bits of a NaN is left open.
+fn sign(opcode: Opcode, words: &Words, format: Format, a: u128) -> Option<u128> {
     words.only(FTZ)?;
-    if opcode == Opcode::Copysign {
-        // The sign is that of the first operand, the rest that of the second.
-        return (!format.is_nan(b)).then_some((b & !format.sign()) | (a & format.sign()));
-    }
     if words.choice != [None, None] || format.is_nan(a) {
         return None;
     }
@@ -72,40 +77,20 @@ fn sign(opcode: Opcode, words: &Words, format: Format, [a, b, _]: [u128; 3]) -> 
     })
 }
 
-/// The other operand in place of a NaN; -0 is below +0.
-fn extreme(
+/// `formats` are those of the first operands and of the last, which is that of the result.
+fn rounded(
     opcode: Opcode,
     words: &Words,
-    format: Format,
-    [a, b, _]: [u128; 3],
-    count: usize,
+    [first, format]: [Format; 2],
+    operands: &[u128],
 ) -> Option<u128> {
-    words.only(FTZ | NAN)?;
-    if words.choice != [None, None] || count != 2 {
-        return None;
-    }
-    let flush = |x| if words.has(FTZ) { format.flush(x) } else { x };
-    let (a, b) = (flush(a), flush(b));
-    let (x, y) = match (format.decode(a), format.decode(b)) {
-        (Some(x), Some(y)) => (x, y),
-        _ if words.has(NAN) => return None,
-        (Some(_), None) => return Some(a),
-        (None, Some(_)) => return Some(b),
-        (None, None) => return None,
+    words.flags_within(FTZ | SAT | RELU)?;
+    let numbers = match words.choice {
+        [None, None] => false,
+        // Which NaN stands for what is out of bounds is not said; without any the word changes nothing.
+        [Some(Modifier::Oob), None] => true,
+        _ => return None,
     };
-    let order = x.compare(y).then(y.negative.cmp(&x.negative));
-    Some(if (order == Ordering::Less) == (opcode == Opcode::Min) {
-        a
-    } else {
-        b
-    })
-}
-
-fn rounded(opcode: Opcode, words: &Words, format: Format, lane: [u128; 3]) -> Option<u128> {
-    words.flags_within(FTZ | SAT)?;
-    if words.choice != [None, None] {
-        return None;
-    }
     let rounding = match words.rounding {
         Some(modifier) => match Rounding::of(modifier)? {
             (rounding, false) => rounding,
@@ -113,25 +98,50 @@ fn rounded(opcode: Opcode, words: &Words, format: Format, lane: [u128; 3]) -> Op
         },
         // Without a word these may be merged or approximated on some targets.
         None if matches!(opcode, Opcode::Add | Opcode::Sub | Opcode::Mul) => Rounding::Nearest,
+        // Old versions have these without a word; of single precision they are approximate.
+        None if words.ty(0) == Some(ScalarType::F64) => Rounding::Nearest,
         None => return None,
     };
-    let flush = |x| if words.has(FTZ) { format.flush(x) } else { x };
-    let number = |i: usize| format.decode(flush(lane[i]));
+    // Double precision is never flushed.
+    let ftz = words.has(FTZ) && Format::of(ScalarType::F64) != Some(format);
+    let number = |i: usize| {
+        let of = if i + 1 < operands.len() {
+            first
+        } else {
+            format
+        };
+        let &bits = operands.get(i)?;
+        of.decode(if ftz { of.flush(bits) } else { bits })
+    };
+    if numbers && (0..operands.len()).any(|i| number(i).is_none()) {
+        return None;
+    }
     let one = Number {
         negative: false,
         size: Size::Finite(1, 0),
     };
-    let exact = match opcode {
-        Opcode::Add => number(0)?.add(number(1)?, rounding)?,
-        Opcode::Sub => number(0)?.add(number(1)?.negate(), rounding)?,
-        Opcode::Mul => number(0)?.mul(number(1)?)?,
-        Opcode::Fma | Opcode::Mad => number(0)?.mul(number(1)?)?.add(number(2)?, rounding)?,
-        Opcode::Div => number(0)?.div(number(1)?)?,
-        Opcode::Rcp => one.div(number(0)?)?,
-        Opcode::Sqrt => number(0)?.sqrt()?,
+    let exact = match (opcode, operands.len()) {
+        (Opcode::Add, 2) => (|| number(0)?.add(number(1)?, rounding))(),
+        (Opcode::Sub, 2) => (|| number(0)?.add(number(1)?.negate(), rounding))(),
+        (Opcode::Mul, 2) => (|| number(0)?.mul(number(1)?))(),
+        (Opcode::Fma | Opcode::Mad, 3) => {
+            (|| number(0)?.mul(number(1)?)?.add(number(2)?, rounding))()
+        }
+        (Opcode::Div, 2) => (|| number(0)?.div(number(1)?))(),
+        (Opcode::Rcp, 1) => number(0).and_then(|n| one.div(n)),
+        (Opcode::Sqrt, 1) => number(0).and_then(Number::sqrt),
         _ => return None,
     };
-    finish(format, exact, rounding, words.has(FTZ), words.has(SAT))
+    // What is no number is saturated to zero.
+    let Some(exact) = exact else {
+        return words.has(SAT).then_some(0);
+    };
+    let bits = finish(format, exact, rounding, ftz, words.has(SAT))?;
+    match words.has(RELU) && bits & format.sign() != 0 {
+        false => Some(bits),
+        // Whether -0 is negative is left open.
+        true => (bits != format.sign()).then_some(0),
+    }
 }
 
 /// Rounds, flushes and saturates.

@@ -7,14 +7,20 @@ mod algebra;
 mod bits;
 mod compare;
 mod convert;
+mod extreme;
 mod float;
 mod integer;
+mod number;
 mod partial;
+mod short;
+mod simd;
 mod soft;
+mod video;
 mod words;
 
 pub use algebra::{commutes, is_copy};
 pub use partial::fold_partial;
+pub use video::Video;
 
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 use words::Words;
@@ -31,6 +37,8 @@ pub struct Operation<'a> {
     pub operands: &'a [u128],
     /// The carry register, for instructions that read it.
     pub carry: Option<bool>,
+    /// Selected parts and signs of operands, for video instructions. Everywhere else nothing.
+    pub video: Video,
 }
 
 /// What an instruction computes.
@@ -64,6 +72,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         modifiers,
         operands,
         carry,
+        video,
     } = *operation;
     let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
@@ -72,6 +81,9 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         .forms()
         .iter()
         .find(|form| form.match_modifiers(free).is_some())?;
+    if video != Video::default() && !instruction.section().starts_with("9.7.18.") {
+        return None;
+    }
     let words = Words::read(modifiers)?;
     let float = words.types().any(|ty| element(ty).is_float());
     // The one place that says which evaluator an instruction has.
@@ -137,6 +149,29 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         | Opcode::Xor
         | Opcode::Not
         | Opcode::Cnot => bits::evaluate(opcode, &words, operands),
+        Opcode::Vadd
+        | Opcode::Vsub
+        | Opcode::Vabsdiff
+        | Opcode::Vmin
+        | Opcode::Vmax
+        | Opcode::Vshl
+        | Opcode::Vshr
+        | Opcode::Vset => video::scalar(opcode, modifiers, operands, &video),
+        Opcode::Vmad => video::multiply(modifiers, operands, &video),
+        Opcode::Vadd2
+        | Opcode::Vsub2
+        | Opcode::Vavrg2
+        | Opcode::Vabsdiff2
+        | Opcode::Vmin2
+        | Opcode::Vmax2
+        | Opcode::Vset2 => simd::evaluate(opcode, 2, modifiers, operands, &video),
+        Opcode::Vadd4
+        | Opcode::Vsub4
+        | Opcode::Vavrg4
+        | Opcode::Vabsdiff4
+        | Opcode::Vmin4
+        | Opcode::Vmax4
+        | Opcode::Vset4 => simd::evaluate(opcode, 4, modifiers, operands, &video),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Results that do not depend on all operands.
 
-use super::{Folded, Operation, fold};
+use super::{Folded, Operation, Video, fold};
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode};
 
@@ -20,6 +20,7 @@ pub fn fold_partial(
             modifiers,
             operands: &operands,
             carry,
+            video: Video::default(),
         })
     };
     if operands.iter().all(Option::is_some) {

@@ -7,6 +7,7 @@ pub(super) const SAT: u8 = 2;
 pub(super) const RELU: u8 = 4;
 pub(super) const NAN: u8 = 8;
 pub(super) const CC: u8 = 16;
+pub(super) const SATFINITE: u8 = 32;
 
 /// What stands behind the opcode. Any word without a place here makes the instruction unknown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +40,10 @@ impl Words {
                 }
                 Modifier::NaN => {
                     words.flags |= NAN;
+                    continue;
+                }
+                Modifier::Satfinite => {
+                    words.flags |= SATFINITE;
                     continue;
                 }
                 Modifier::Cc => {
@@ -78,6 +83,7 @@ impl Words {
         self.types.get(index).copied().flatten()
     }
 
+    /// Whether one of these flags is there.
     pub(super) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -3,7 +3,7 @@
 //!
 //! # What an edit does
 //!
-//! It changes the tables of the [`Module`] at once, so that facts, checks and analyses see the program as it is now, and
+//! It changes the tables of the [`Module`](crate::Module) at once, so that facts, checks and analyses see the program as it is now, and
 //! notes beside them which statements no longer are what their source says. The source itself stays. Printing copies what
 //! lies between and writes the rest:
 //!
@@ -40,7 +40,7 @@
 //!
 //! An edit that would make a name mean something else when the text is read again is refused with an [`EditError`], and
 //! nothing has changed: a use where the declaration cannot be seen, a name that is taken, a label that is in use. Whether an instruction is
-//! legal is a question to `ptx-verify`: [`Module::changed_since`] says what it has to look at again.
+//! legal is a question to `ptx-verify`: [`Module::changed_since`](crate::Module::changed_since) says what it has to look at again.
 //!
 //! ```
 //! use ptx_ir::Operand;

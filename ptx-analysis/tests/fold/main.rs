@@ -1,0 +1,22 @@
+//! The constant evaluator against another one: native integers and floats of Rust, and loops over bits where Rust has no
+//! such operation. `PTX_FOLD_CASES=file` writes all cases, one a line: `instruction operands… = expected`.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+mod algebra;
+mod bits;
+mod convert;
+mod extremes;
+mod float;
+mod formats;
+mod forms;
+mod halves;
+mod integer;
+mod lanes;
+mod nonsense;
+mod packed;
+mod refused;
+mod short;
+mod simd;
+mod video;
