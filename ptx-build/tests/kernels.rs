@@ -177,6 +177,7 @@ fn calls() -> Result<(), Error> {
     k.mov().b32(a, 21)?;
     k.setp().eq().s32(p, a, 21)?;
     k.call_function(twice, &[b.into()], &[a.into()])?;
+    k.guard(p).call_function(twice, &[b.into()], &[a.into()])?;
     k.mov().b64(d, 7)?;
     let rest = Argument::Variadic(vec![(T::B32, a.into()), (T::B64, d.into())]);
     k.call_function(sum, &[b.into()], &[2.into(), rest])?;
@@ -194,7 +195,16 @@ fn calls() -> Result<(), Error> {
     k.call_indirect(target, prototype, shape, &[b.into()], &[a.into()])?;
     k.ret().emit(())?;
     k.finish()?;
-    check(m);
+    let text = check(m);
+    // A value of 64 bits stands behind one of 32 bits, aligned.
+    assert!(
+        text.contains("[16];\n") && text.contains("+8], %rd1;\n"),
+        "{text}"
+    );
+    let calls = text.lines().filter(|l| l.trim().starts_with("call "));
+    assert_eq!(calls.count(), 5, "{text}");
+    let guarded = text.lines().filter(|l| l.trim().starts_with("@%p1 "));
+    assert_eq!(guarded.count(), 2, "the call and the load of its result: {text}");
     Ok(())
 }
 
