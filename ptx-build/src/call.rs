@@ -45,7 +45,8 @@ struct Passed {
 }
 
 impl FunctionBuilder<'_> {
-    /// Calls a function: declares its parameters, stores the arguments, calls, loads the results.
+    /// Calls a function: declares its parameters, stores the arguments, calls, loads the results. Under a guard, a jump goes
+    /// over all of it.
     pub fn call_function(
         &mut self,
         function: Func,
@@ -92,13 +93,27 @@ impl FunctionBuilder<'_> {
         count("arguments", arguments.len(), interface.params.len())?;
         let guard = self.take_guard();
         let mark = self.mark();
-        self.open();
-        let done = self.in_scope(callee, table, interface, results, arguments, guard);
-        let closed = self.close();
+        // The assembler takes no guard on the loads of results: what has one is jumped over.
+        let end = guard.map(|_| self.label());
+        let done = self.jump(guard, end).and_then(|()| {
+            self.open();
+            let done = self.in_scope(callee, table, interface, results, arguments);
+            done.and(self.close())
+        });
         if done.is_err() {
             self.reset(mark);
+            return done;
         }
-        done.and(closed)
+        end.map_or(Ok(()), |end| self.place(end))
+    }
+
+    /// Goes to a label where the guard does not hold.
+    fn jump(&mut self, guard: Option<(Reg, bool)>, end: Option<Label>) -> Result<(), Error> {
+        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
+            return Ok(());
+        };
+        self.set_guard(Some((predicate, !negated)));
+        self.bra().emit(end)
     }
 
     fn in_scope(
@@ -108,7 +123,6 @@ impl FunctionBuilder<'_> {
         interface: &Interface,
         results: &[Argument],
         arguments: &[Argument],
-        guard: Option<(Reg, bool)>,
     ) -> Result<(), Error> {
         let mut inputs = Vec::new();
         for (declaration, argument) in interface.params.iter().zip(arguments) {
@@ -135,12 +149,9 @@ impl FunctionBuilder<'_> {
             operands.push(Operand::List(inputs));
         }
         operands.extend(table.map(Operand::Label));
-        self.set_guard(guard);
-        // An indirect call without a guard is one of the whole warp only if it says so.
         self.call().emit(&operands[..])?;
         for (var, offset, ty, value) in loads {
             let from = place(var, offset);
-            self.set_guard(guard);
             self.ld().param().with(ty.modifier()).emit((value, from))?;
         }
         Ok(())
