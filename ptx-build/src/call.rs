@@ -102,6 +102,9 @@ impl FunctionBuilder<'_> {
         });
         if done.is_err() {
             self.reset(mark);
+            if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
+                label.used = false;
+            }
             return done;
         }
         end.map_or(Ok(()), |end| self.place(end))

@@ -251,6 +251,12 @@ fn declarations_and_calls() {
     );
     let error = k.call_function(f, &[], &[Argument::from(r)]).unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
+    // Nothing of it is left, not even the label behind a guarded call.
+    let error = k
+        .guard(r)
+        .call_function(f, &[], &[Argument::from(r)])
+        .unwrap_err();
+    assert_eq!(error.kind(), Kind::Illegal, "{error}");
     // What is legal of itself and not with the rest is found at the end.
     k.directive(Directive::Maxntid, &[0]);
     k.finish().unwrap();
