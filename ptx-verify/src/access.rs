@@ -1,9 +1,11 @@
-//! Parameters of a function are read, its results are written. Manual 7.1, 9.7.9.8, 9.7.9.11.
+//! Parameters of a function are read, its results are written, those of a call are not touched under a guard. Manual 7.1, 9.7.9.8, 9.7.9.11.
 
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::{Binding, Body, Code, EntityId, FuncId, FunctionKind, Module, Operand, StmtId};
-use ptx_isa::{Access, Form};
+use ptx_ir::{
+    Binding, Body, Code, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var,
+};
+use ptx_isa::{Access, Form, StateSpace};
 
 use crate::context::Context;
 use crate::layout::Layout;
@@ -66,17 +68,19 @@ impl Parameters {
         }
     }
 
-    /// Reports what is read of the results, or written to the parameters.
+    /// Reports what is read of the results, or written to the parameters, or done under a guard to those of a call.
     #[inline]
     pub(crate) fn check(
         &self,
         context: &mut Context<'_>,
         body: &Body,
         stmt: StmtId,
+        inst: &Inst,
         operands: &[Operand],
         effects: Effects,
     ) {
-        if self.directions.is_empty() || !(effects.reads || effects.writes) {
+        let guarded = inst.guard().is_some();
+        if self.directions.is_empty() && !guarded || !(effects.reads || effects.writes) {
             return;
         }
         for (nth, &operand) in operands.iter().enumerate() {
@@ -88,9 +92,15 @@ impl Parameters {
                 continue;
             };
             let direction = self.directions.get(var.index()).copied().flatten();
+            let passed = |v: &Var| v.stmt.is_some() && v.space.base() == StateSpace::Param;
             let (what, cannot) = match direction {
-                Some(Direction::Input) if effects.writes => ("a parameter", "written"),
-                Some(Direction::Output) if effects.reads => ("the result", "read"),
+                Some(Direction::Input) if effects.writes => {
+                    ("a parameter of the function", "written")
+                }
+                Some(Direction::Output) if effects.reads => ("the result of the function", "read"),
+                None if guarded && body.vars.get(var).is_some_and(passed) => {
+                    ("a parameter of a call", "read or written under a guard")
+                }
                 _ => continue,
             };
             let layout = Layout::new(context.module, body.source_span(stmt));
@@ -99,7 +109,7 @@ impl Parameters {
                 .vars
                 .get(var)
                 .map_or("", |v| context.module.name(v.name));
-            let message = format!("`{name}` is {what} of the function and cannot be {cannot}");
+            let message = format!("`{name}` is {what} and cannot be {cannot}");
             context.error(Code::ParameterAccess, span, message);
         }
     }

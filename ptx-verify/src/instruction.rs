@@ -127,7 +127,7 @@ impl Instructions {
         } else {
             let operands = body.operands(id);
             self.parameters
-                .check(context, body, stmt, operands, mnemonic.effects);
+                .check(context, body, stmt, inst, operands, mnemonic.effects);
         }
         let short = self.key.short();
         if short.is_some() && short == mnemonic.legal {

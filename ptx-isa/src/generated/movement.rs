@@ -4714,7 +4714,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Any,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(195)),
                         Cell::Words(TokenSet(126)),
                         Cell::Words(TokenSet(121)),
                     ],
