@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use common::corpus;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use ptx_ir::edit::{Batch, Edit, EditError};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
@@ -386,6 +387,7 @@ fn config() -> ProptestConfig {
     ProptestConfig {
         cases: cases.unwrap_or(400),
         failure_persistence: None,
+        rng_seed: RngSeed::Fixed(6),
         ..ProptestConfig::default()
     }
 }

@@ -119,10 +119,14 @@ impl Checked {
             return;
         }
         self.instructions.grow(module);
-        if !changes.symbols.is_empty() {
+        // Which places code was inlined at is known across functions.
+        let places = |f: &FuncId| module.body(*f).is_some_and(debug::names_places);
+        if !changes.symbols.is_empty() || changes.functions.iter().any(places) {
             let mut context = Context::new(module, environment);
             outside(&mut context);
             self.outside = context.found;
+        }
+        if !changes.symbols.is_empty() {
             self.instructions.rename(module);
         }
         let mut stale: Vec<FuncId> = changes.functions.to_vec();

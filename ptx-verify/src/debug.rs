@@ -169,14 +169,16 @@ fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
     ))
 }
 
+/// Whether a body says where code of it was inlined.
+pub(crate) fn names_places(body: &ptx_ir::Body) -> bool {
+    let mut all = body.directives.values();
+    all.any(|d| d.directive == Directive::Loc && d.args.len() > 3)
+}
+
 /// A place that code was inlined at must have been named before.
 fn places(context: &mut Context<'_>) {
     let module = context.module;
-    let locs = |body: &ptx_ir::Body| {
-        let mut all = body.directives.values();
-        all.any(|d| d.directive == Directive::Loc && d.args.len() > 3)
-    };
-    if !module.bodies.values().any(locs) {
+    if !module.bodies.values().any(names_places) {
         return;
     }
     let mut seen: BTreeSet<Place> = BTreeSet::new();
