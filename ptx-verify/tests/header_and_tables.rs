@@ -32,3 +32,12 @@ mod header_and_tables {
         assert_eq!(found(text), [(Code::DirectiveConflict, 7)]);
     }
 }
+
+#[test]
+fn parameters_of_a_call_take_no_guard() {
+    let text = include_bytes!("../../corpus/broken/call_guarded_result.ptx");
+    let module = ptx_parse::parse(text).module;
+    let found = ptx_verify::verify(&module, &ptx_verify::Options::default());
+    let codes: Vec<String> = found.iter().map(|d| d.code.to_string()).collect();
+    assert_eq!(codes, ["PTX0624"], "{found:?}");
+}
