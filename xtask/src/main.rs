@@ -1,5 +1,5 @@
 //! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
-//! `diagnostics`, `requires`, `bench`.
+//! `diagnostics`, `requires`, `transforms`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
@@ -31,6 +31,8 @@ mod pressure;
 mod ptxas;
 #[cfg(feature = "libraries")]
 mod requires;
+#[cfg(feature = "libraries")]
+mod transforms;
 
 use clap::Parser;
 
@@ -63,6 +65,9 @@ enum Command {
     /// Compare registers alive at once with those that the real assembler uses
     #[cfg(feature = "libraries")]
     Pressure(pressure::Args),
+    /// Rewrite files of the corpora in every way, and compare the machine code with that of the originals
+    #[cfg(feature = "libraries")]
+    Transforms(transforms::Args),
     /// Measure reading and printing beside the real assembler and other crates
     #[cfg(feature = "libraries")]
     Bench(bench::Args),
@@ -87,6 +92,8 @@ fn main() -> anyhow::Result<()> {
         Command::Requires(args) => requires::run(&args),
         #[cfg(feature = "libraries")]
         Command::Pressure(args) => pressure::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Transforms(args) => transforms::run(&args),
         #[cfg(feature = "libraries")]
         Command::Bench(args) => bench::run(&args),
     }

@@ -70,21 +70,31 @@ pub(crate) fn check(assemblers: &Assemblers, source: &[u8], how: Rewrite) -> Res
         Rewrite::Canonical => ptx_print::canonical(&module, &Style::default()),
         Rewrite::Mangled => trivia::mangle(source, trivia::Between::Names),
     };
+    let least = match info(source) {
+        Info::None if has_local_variables(&module) => Extent::AllButNames,
+        Info::None => Extent::Everything,
+        Info::Lines | Info::Debug => Extent::Code,
+    };
+    compare(assemblers, source, &text, least)
+}
+
+/// Compares the cubins of two texts, which have to agree to this extent at least.
+pub(crate) fn compare(
+    assemblers: &Assemblers,
+    source: &[u8],
+    text: &[u8],
+    least: Extent,
+) -> Result<Outcome> {
     let Some((job, original)) = code(assemblers, source)? else {
         return Ok(Outcome::NotAssembled);
     };
-    let rewritten = assemblers.run(&text, job)?;
+    let rewritten = assemblers.run(text, job)?;
     if !rewritten.accepted {
         return Ok(Outcome::Different(format!(
             "refused: {}",
             rewritten.reason()
         )));
     }
-    let least = match info(source) {
-        Info::None if has_local_variables(&module) => Extent::AllButNames,
-        Info::None => Extent::Everything,
-        Info::Lines | Info::Debug => Extent::Code,
-    };
     if original.cubin == rewritten.cubin {
         return Ok(Outcome::Same(Extent::Everything));
     }
@@ -102,7 +112,7 @@ pub(crate) fn check(assemblers: &Assemblers, source: &[u8], how: Rewrite) -> Res
 }
 
 /// Makes a cubin: with all names resolved if possible, else a relocatable one.
-fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job, Verdict)>> {
+pub(crate) fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job, Verdict)>> {
     for job in [Job::Code, Job::Relocatable] {
         let verdict = assemblers.run(source, job)?;
         if verdict.accepted {
@@ -113,7 +123,7 @@ fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job, Verdict)>
 }
 
 /// Whether a function holds variables that may become symbols.
-fn has_local_variables(module: &Module) -> bool {
+pub(crate) fn has_local_variables(module: &Module) -> bool {
     let mut variables = module.bodies.values().flat_map(|b| b.vars.values());
     variables.any(|v| {
         matches!(

@@ -2,7 +2,7 @@
 //! of the corpora, with the real assembler as the judge of meaning.
 
 pub(crate) mod constants;
-mod cubin;
+pub(crate) mod cubin;
 pub(crate) mod files;
 pub(crate) mod parallel;
 mod structure;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
 /// How many files to take.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Amount {
+pub(crate) enum Amount {
     All,
     Some(usize),
 }

@@ -1,0 +1,90 @@
+//! Pieces of a text replaced by others.
+
+use alloc::vec::Vec;
+
+use ptx_ir::Span;
+use ptx_ir::edit::OffsetMap;
+
+/// A new text, and where the bytes of the old one are in it.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The new text.
+    pub text: Vec<u8>,
+    /// From the old text to the new one.
+    pub map: OffsetMap,
+}
+
+/// Replacements of pieces of a text, in any order.
+///
+/// ```
+/// use ptx_ir::Span;
+/// let mut splices = ptx_transform::Splices::new();
+/// splices.replace(Span::new(4, 7), "two");
+/// splices.insert(0, ">> ");
+/// let new = splices.apply(b"one 2.0 three");
+/// assert_eq!(new.text, b">> one two three");
+/// assert_eq!(new.map.to_new(8), Some(11));
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct Splices {
+    /// The old piece; where its new bytes are in `bytes`.
+    pieces: Vec<(Span, Span)>,
+    bytes: Vec<u8>,
+}
+
+impl Splices {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self {
+            pieces: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Replaces a piece. Of two pieces that overlap, the one that begins first counts; of two at the same place both do, in
+    /// the order in which they came, if the first is empty.
+    pub fn replace(&mut self, piece: Span, new: impl AsRef<[u8]>) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(new.as_ref());
+        let end = self.bytes.len() as u32;
+        self.pieces.push((piece, Span::new(start, end)));
+    }
+
+    /// Removes a piece.
+    pub fn remove(&mut self, piece: Span) {
+        self.replace(piece, b"");
+    }
+
+    /// Puts something in front of a byte.
+    pub fn insert(&mut self, at: u32, new: impl AsRef<[u8]>) {
+        self.replace(Span::new(at, at), new);
+    }
+
+    /// Whether nothing is replaced.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The new text.
+    pub fn apply(mut self, source: &[u8]) -> Rewritten {
+        self.pieces.sort_by_key(|(old, _)| old.start);
+        let mut text = Vec::with_capacity(source.len() + self.bytes.len());
+        let mut map = OffsetMap::new();
+        let mut at = 0;
+        let mut keep = |text: &mut Vec<u8>, from: u32, to: u32| {
+            let piece = Span::new(from, to);
+            map.push(from, text.len() as u32, to - from);
+            text.extend_from_slice(piece.of(source));
+        };
+        for (old, new) in &self.pieces {
+            if old.start < at {
+                continue;
+            }
+            keep(&mut text, at, old.start);
+            text.extend_from_slice(new.of(&self.bytes));
+            at = old.end;
+        }
+        keep(&mut text, at, (source.len() as u32).max(at));
+        Rewritten { text, map }
+    }
+}
