@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod instrument;
 mod splices;
 
 pub use splices::{Rewritten, Splices};
