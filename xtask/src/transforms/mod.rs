@@ -2,6 +2,7 @@
 //! every rewritten file of the corpora beside that of the original.
 
 mod canonical;
+mod instrument;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,10 +49,19 @@ struct Transform {
 type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
 
 /// All of them.
-const TRANSFORMS: &[Transform] = &[Transform {
-    name: "canonical",
-    check: canonical::check,
-}];
+const TRANSFORMS: &[Transform] = &[
+    Transform {
+        name: "canonical",
+        check: canonical::check,
+    },
+    Transform {
+        name: "instrument",
+        check: instrument::check,
+    },
+];
+
+/// Those that are judged on files for a debugger, too: their code need not be the same.
+const WITH_DEBUG: &[&str] = &["instrument"];
 
 /// Files whose code may differ: the transformation, what their path contains, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
@@ -82,7 +92,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let outcomes = parallel::map(args.jobs, &work, |(entry, transform)| -> Result<_> {
         let source = entry.read()?;
-        if cubin::info(&source) == cubin::Info::Debug {
+        let debug = cubin::info(&source) == cubin::Info::Debug;
+        if debug && !WITH_DEBUG.contains(&transform.name) {
             return Ok(Vec::new());
         }
         (transform.check)(&assemblers, &source)
@@ -97,6 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 exceptions.find(|(t, part, _)| *t == transform.name && name.contains(part));
             let row = match (outcome, exception) {
                 (Outcome::Same(_), _) => "the same machine code",
+                (Outcome::Accepted, _) => "other code, taken, with all that was there",
                 (Outcome::Different(_), Some(_)) => "different for a known reason",
                 (Outcome::Different(how), None) => {
                     println!("FAILED {} {what}: {name}: {how}", transform.name);
