@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod grep;
+pub(crate) mod instrument;
 pub(crate) mod parse;
 pub(crate) mod requires;
 pub(crate) mod retarget;

@@ -1,7 +1,7 @@
 //! Addresses and sizes of accesses, as registers.
 
 use ptx_ir::facts::Space;
-use ptx_ir::{Operand, RegId, SymbolKind};
+use ptx_ir::{Binding, Operand, RegId, SymbolKind, Var, VarId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::error::Error;
@@ -12,7 +12,8 @@ impl Probe<'_, '_> {
     /// an address of 32 bits is extended with zeros. It is the value from before the instruction, also where that overwrites
     /// the register.
     ///
-    /// `None` where there is no address: for textures and surfaces, parameters of calls, and what no operand addresses.
+    /// `None` where there is no address: for textures and surfaces, parameters of calls, results of functions, and what no operand
+    /// addresses.
     pub fn address(&mut self, nth: usize) -> Result<Option<Operand>, Error> {
         let access = self.access(nth)?;
         let (Some(operand), false) = (
@@ -104,7 +105,17 @@ impl Probe<'_, '_> {
         Ok(wide)
     }
 
-    /// How many bytes an access reaches at most: a number, or a register of 32 bits; `None` where the instruction does not say.
+    /// The low half of a register of 64 bits.
+    pub(super) fn narrowed(&mut self, register: Operand) -> Result<Operand, Error> {
+        if self.bits(register) != 64 {
+            return Ok(register);
+        }
+        let low = Operand::Reg(self.register(ScalarType::B32)?);
+        self.emit_always("cvt.u32.u64", &[low, register])?;
+        Ok(low)
+    }
+
+    /// How many bytes an access reaches at most: a number, or a register of 32 or 64 bits; `None` where the instruction does not say.
     pub fn size(&mut self, nth: usize) -> Result<Option<Operand>, Error> {
         let access = self.access(nth)?;
         if let Some(bytes) = access.bytes.and_then(|b| i64::try_from(b).ok()) {
@@ -116,8 +127,12 @@ impl Probe<'_, '_> {
         if !self.mentions_overwritten(size) {
             return Ok(Some(size));
         }
-        let copy = Operand::Reg(self.register(ScalarType::B32)?);
-        self.before(|p| p.emit_always("mov.b32", &[copy, size]))?;
+        let (mnemonic, ty) = match self.bits(size) {
+            64 => ("mov.b64", ScalarType::B64),
+            _ => ("mov.b32", ScalarType::B32),
+        };
+        let copy = Operand::Reg(self.register(ty)?);
+        self.before(|p| p.emit_always(mnemonic, &[copy, size]))?;
         Ok(Some(copy))
     }
 
@@ -179,12 +194,13 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Parameters of calls have no address.
+    /// Parameters of calls and results have no address.
     fn has_address(&self, base: Option<Operand>) -> bool {
         match base {
             Some(Operand::Var(id)) => {
                 let var = self.body().vars.get(id);
-                var.is_some_and(|v| v.space != StateSpace::Param || v.stmt.is_none())
+                let is_call = |v: &Var| v.space == StateSpace::Param && v.stmt.is_some();
+                var.is_some_and(|v| !is_call(v)) && !self.is_result(id)
             }
             Some(
                 Operand::Reg(_)
@@ -195,6 +211,13 @@ impl Probe<'_, '_> {
             ) => true,
             _ => false,
         }
+    }
+
+    fn is_result(&self, var: VarId) -> bool {
+        let module = self.module();
+        let function = module.functions.get(self.site().function);
+        let returns = function.map_or(&[][..], |f| f.interface.returns.of(&module.params));
+        returns.iter().any(|p| p.binding == Binding::Var(var))
     }
 
     pub(super) fn mentions_overwritten(&self, operand: Operand) -> bool {

@@ -64,7 +64,10 @@ impl Bounds {
     /// The module with its checks.
     pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
         let ends = format!("{{{:#x}, {:#x}}}", self.low, self.high);
-        let mut code = format!(".visible .global .align 8 .u64 {}[2] = {ends};\n", self.name);
+        let mut code = format!(
+            ".visible .global .align 8 .u64 {}[2] = {ends};\n",
+            self.name
+        );
         let mut own = None;
         if let Outside::Record(records) = &self.outside {
             code.push_str(&records.code(module));

@@ -35,7 +35,10 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();
     match line.trim_ascii_start() {
         [] | [b'/', b'/', ..] if line.len() < rest.len() => {
-            splices.insert(at + line.len() as u32 + 1, format!("\n{}\n", code.trim_end()));
+            splices.insert(
+                at + line.len() as u32 + 1,
+                format!("\n{}\n", code.trim_end()),
+            );
         }
         _ => splices.insert(at, format!("\n\n{}\n", code.trim_end())),
     }

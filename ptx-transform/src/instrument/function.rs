@@ -61,7 +61,8 @@ impl<'m> Host<'m> {
     }
 
     fn declare(&mut self, ty: ScalarType, name: &str) -> Result<RegId, EditError> {
-        let (decl, draft) = self.name('%', name, |editor, name| editor.registers(ty, name, None))?;
+        let (decl, draft) =
+            self.name('%', name, |editor, name| editor.registers(ty, name, None))?;
         let id = match self.declared {
             Some(last) => self.editor.insert_after(last, draft)?,
             None => self.editor.prepend(draft)?,

@@ -7,10 +7,10 @@ use ptx_ir::facts::MemoryAccess;
 use ptx_ir::{Body, LabelId, Module, Operand, RegId, Signatures, StmtId};
 use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
 
+use super::carry;
 use super::error::Error;
 use super::function::Host;
 use super::plan::{Site, When};
-use super::carry;
 
 /// Where statements go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -70,7 +70,10 @@ impl<'h, 'm> Probe<'h, 'm> {
 
     /// An access of the instruction.
     pub fn access(&self, nth: usize) -> Result<&'h MemoryAccess, Error> {
-        self.site.accesses.get(nth).ok_or(Error::Missing("place in the list"))
+        self.site
+            .accesses
+            .get(nth)
+            .ok_or(Error::Missing("place in the list"))
     }
 
     /// The editor, for constants and other operands. What is placed with it directly is not under the guard, and the carry
@@ -308,5 +311,7 @@ fn word(control: Control) -> Result<&'static str, Error> {
         })
     };
     let opcode = Opcode::ALL.iter().find(does);
-    opcode.map(|o| o.text()).ok_or(Error::Missing("instruction"))
+    opcode
+        .map(|o| o.text())
+        .ok_or(Error::Missing("instruction"))
 }

@@ -39,7 +39,10 @@ impl Records {
         include_str!("record.ptx")
             .replace("@pointer", if wide { "u64" } else { "u32" })
             .replace("@capacity", &self.capacity.to_string())
-            .replace("@bytes", &(u64::from(self.capacity) * Self::BYTES).to_string())
+            .replace(
+                "@bytes",
+                &(u64::from(self.capacity) * Self::BYTES).to_string(),
+            )
             .replace("@name", &self.name)
     }
 
@@ -57,6 +60,7 @@ impl Records {
         [size, address, value]: [Operand; 3],
     ) -> Result<(), Error> {
         let id = probe.id();
+        let size = probe.narrowed(size)?;
         probe.call(predicate, function, &[id, size, address, value])
     }
 }

@@ -65,7 +65,11 @@ impl Trace {
         let mut when = None;
         for access in candidate.facts.memory().filter(|a| self.covers(a)) {
             let after = access.data.is_some() && access.reads();
-            when = if after { Some(When::After) } else { when.or(Some(When::Before)) };
+            when = if after {
+                Some(When::After)
+            } else {
+                when.or(Some(When::Before))
+            };
         }
         when
     }

@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::Operand;
 use ptx_ir::constant::ConstKind;
+use ptx_ir::{Operand, Selector};
 use ptx_isa::{Access, ScalarType, TypeKind};
 
 use super::error::Error;
@@ -45,10 +45,7 @@ impl Probe<'_, '_> {
         if result && !after && !usage.reads() {
             return Ok(Vec::new());
         }
-        let elements = match data {
-            Operand::Vector(id) => self.body().pool.list(id).to_vec(),
-            one => alloc::vec![one],
-        };
+        let elements = self.elements(data)?;
         let size = bytes / (elements.len() as u64).max(1);
         let mut values = Vec::new();
         for (element, n) in elements.into_iter().zip(0..) {
@@ -61,6 +58,27 @@ impl Probe<'_, '_> {
             }
         }
         Ok(values)
+    }
+
+    /// The elements of a vector, those of a vector register too.
+    fn elements(&mut self, data: Operand) -> Result<Vec<Operand>, Error> {
+        let body = self.body();
+        let length = match data {
+            Operand::Vector(id) => return Ok(body.pool.list(id).to_vec()),
+            Operand::Reg(id) => {
+                let decl = body.registers.get(id).map(|r| r.decl);
+                decl.and_then(|d| body.reg_decls.get(d))
+                    .map_or(1, |d| d.vector)
+            }
+            _ => 1,
+        };
+        if length < 2 {
+            return Ok(alloc::vec![data]);
+        }
+        let names = ["x", "y", "z", "w"].into_iter().take(length.into());
+        let selectors = names.filter_map(|n| Selector::from_text(n.as_bytes()));
+        let lanes = selectors.map(|s| Ok(self.editor().lane(data, s)?));
+        lanes.collect()
     }
 
     /// The bits of one element.
@@ -120,7 +138,8 @@ impl Probe<'_, '_> {
         let converts = ty.is_integer() || ty.kind() == TypeKind::Bits;
         let mut plain = register;
         // Conversions ask for the type that instructions have, moves do not.
-        if let Some(untyped) = untyped.filter(|_| !converts || !matches!(register, Operand::Reg(_))) {
+        if let Some(untyped) = untyped.filter(|_| !converts || !matches!(register, Operand::Reg(_)))
+        {
             plain = Operand::Reg(self.register(untyped)?);
             self.emit_always(&format!("mov{}", untyped.text()), &[plain, register])?;
         }

@@ -8,7 +8,7 @@ use ptx_transform::instrument::{
     Bounds, Error, Outside, Probe, Records, Report, Trace, When, instrument,
 };
 
-use crate::corpus::cubin::Outcome;
+use crate::corpus::cubin::{self, Outcome};
 use crate::ptxas::{Assemblers, Job};
 
 type Instrumented = Result<(Module, Report), Error>;
@@ -18,13 +18,14 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
         return Ok(vec![(String::new(), Outcome::NotAssembled)]);
     };
     let module = ptx_parse::parse(source).module;
-    let all: [(&str, fn(&Module) -> Instrumented); 4] = [
-        ("bounds", |m| bounds(m, StateSpace::Global, Outside::Trap)),
-        ("shared bounds", |m| {
+    let parameters = cubin::info(source) != cubin::Info::Debug;
+    let all: [(&str, &dyn Fn(&Module) -> Instrumented); 4] = [
+        ("bounds", &|m| bounds(m, StateSpace::Global, Outside::Trap)),
+        ("shared bounds", &|m| {
             bounds(m, StateSpace::Shared, Outside::Record(records()))
         }),
-        ("trace", trace),
-        ("everything", everything),
+        ("trace", &|m| trace(m, parameters)),
+        ("everything", &|m| everything(m, parameters)),
     ];
     let mut outcomes = Vec::new();
     for (what, make) in all {
@@ -74,42 +75,60 @@ fn records() -> Records {
 fn bounds(module: &Module, space: StateSpace, outside: Outside) -> Instrumented {
     let name = "xtask_bounds".to_owned();
     let (low, high) = (0x1000, 0x7fff_0000_0000);
-    let bounds = Bounds { name, space, low, high, outside };
+    let bounds = Bounds {
+        name,
+        space,
+        low,
+        high,
+        outside,
+    };
     bounds.apply(module)
 }
 
-fn trace(module: &Module) -> Instrumented {
+/// With `parameters`, those too: the assembler dies of their addresses in code for a debugger.
+fn trace(module: &Module, parameters: bool) -> Instrumented {
     let mut spaces = Trace::MEMORY.to_vec();
-    spaces.extend([StateSpace::Param, StateSpace::Const].map(Space::State));
+    spaces.push(Space::State(StateSpace::Const));
+    spaces.extend(parameters.then_some(Space::State(StateSpace::Param)));
     let records = records();
     Trace { records, spaces }.apply(module)
 }
 
 /// A probe at every instruction, by turns before and after, that asks for all there is and changes the carry flag.
-fn everything(module: &Module) -> Instrumented {
+fn everything(module: &Module, parameters: bool) -> Instrumented {
     let mut module = module.clone();
     let mut turn = false;
     let report = instrument(
         &mut module,
         |c| {
             turn = !turn;
-            let after = turn && c.facts.falls_through() && c.facts.targets() == ptx_ir::facts::Targets::None;
+            let after = turn
+                && c.facts.falls_through()
+                && c.facts.targets() == ptx_ir::facts::Targets::None;
             Some(if after { When::After } else { When::Before })
         },
-        ask,
+        |probe| ask(probe, parameters),
     )?;
     Ok((module, report))
 }
 
-fn ask(probe: &mut Probe<'_, '_>) -> Result<(), Error> {
+fn ask(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
     let sum = Operand::Reg(probe.register(ptx_isa::ScalarType::B64)?);
+    let low = Operand::Reg(probe.register(ptx_isa::ScalarType::B32)?);
+    probe.emit("add.cc.u32", &[low, Operand::Small(1), Operand::Small(2)])?;
     for nth in 0..probe.site().accesses.len() {
-        if let Some(address) = probe.address(nth)? {
-            probe.emit("add.cc.u64", &[sum, address, address])?;
+        let is_parameter = match probe.space(nth)? {
+            Space::State(space) => space.base() == StateSpace::Param,
+            _ => false,
+        };
+        if (parameters || !is_parameter)
+            && let Some(address) = probe.address(nth)?
+        {
+            probe.emit("add.s64", &[sum, address, address])?;
         }
         if let Some(size) = probe.size(nth)? {
             let size = probe.widened(size)?;
-            probe.emit("add.cc.u64", &[sum, sum, size])?;
+            probe.emit("add.s64", &[sum, sum, size])?;
         }
         for value in probe.values(nth)? {
             probe.emit("xor.b64", &[sum, sum, value.bits])?;
