@@ -42,9 +42,20 @@ impl Probe<'_, '_> {
         };
         let parts = [base, offset, more];
         if parts.iter().any(|p| self.mentions_overwritten(*p)) {
-            return self.before(|p| p.sum(parts)).map(Some);
+            return self.before(|p| p.copy_of_sum(parts)).map(Some);
         }
         self.sum(parts).map(Some)
+    }
+
+    /// The same in a register of its own.
+    fn copy_of_sum(&mut self, parts: [Operand; 3]) -> Result<Operand, Error> {
+        let sum = self.sum(parts)?;
+        if !self.mentions_overwritten(sum) {
+            return Ok(sum);
+        }
+        let copy = Operand::Reg(self.register(ScalarType::B64)?);
+        self.emit_always("mov.b64", &[copy, sum])?;
+        Ok(copy)
     }
 
     /// A base with offsets, in 64 bits.
