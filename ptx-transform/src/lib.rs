@@ -9,6 +9,12 @@
 
 extern crate alloc;
 
+mod chunks;
+mod debug;
+mod declarators;
+mod extract;
+mod needs;
 mod splices;
 
+pub use extract::{ExtractError, Extracted, extract};
 pub use splices::{Rewritten, Splices};
