@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Address, Body, DirectiveStmt, EntityId, Module, NameId, Operand, OperandPool, Section,
-    SectionEntry, SectionId, Span,
+    Address, Body, DirectiveStmt, Module, NameId, Operand, OperandPool, Section, SectionEntry,
+    SectionId, Span,
 };
 use ptx_isa::Directive;
 
@@ -96,20 +96,27 @@ pub(crate) fn sections<'m>(
     gone: &BTreeSet<NameId>,
     bodies: impl Iterator<Item = &'m Body>,
 ) -> BTreeSet<SectionId> {
-    let values = module.sections.values();
-    let mentioned: Vec<Vec<NameId>> = values.map(|s| mentions(&module.pool, s)).collect();
-    let speaks = |m: &Vec<NameId>| m.iter().any(|n| gone.contains(n));
-    if !mentioned.iter().any(speaks) {
-        return module.sections.ids().collect();
+    let speaks = |s: &Section| {
+        let mentioned = mentions(&module.pool, s);
+        mentioned.iter().any(|n| gone.contains(n))
+    };
+    if module.sections.values().any(speaks) {
+        needed(module, bodies, |s| !speaks(s))
+    } else {
+        module.sections.ids().collect()
     }
+}
+
+/// The sections that the places in some bodies refer to, directly or not.
+pub(crate) fn needed<'m>(
+    module: &'m Module,
+    bodies: impl Iterator<Item = &'m Body>,
+    may_stay: impl Fn(&Section) -> bool,
+) -> BTreeSet<SectionId> {
     // Several sections may have one name.
     let mut holders: BTreeMap<NameId, Vec<SectionId>> = BTreeMap::new();
     for (id, section) in module.sections.iter() {
-        let labels = section.entries.iter().filter_map(|e| match e {
-            SectionEntry::Label(name) => Some(*name),
-            _ => None,
-        });
-        for name in labels.chain([section.name]) {
+        for name in labels(section).chain([section.name]) {
             holders.entry(name).or_default().push(id);
         }
     }
@@ -120,15 +127,22 @@ pub(crate) fn sections<'m>(
     let mut kept = BTreeSet::new();
     while let Some(name) = todo.pop() {
         for id in holders.remove(&name).unwrap_or_default() {
-            let mentioned = mentioned.get(id.index());
-            if let Some(m) = mentioned.filter(|m| !speaks(m))
+            if let Some(section) = module.sections.get(id).filter(|s| may_stay(s))
                 && kept.insert(id)
             {
-                todo.extend(m);
+                todo.extend(mentions(&module.pool, section));
             }
         }
     }
     kept
+}
+
+/// The labels of a section.
+pub(crate) fn labels(section: &Section) -> impl Iterator<Item = NameId> + '_ {
+    section.entries.iter().filter_map(|e| match e {
+        SectionEntry::Label(name) => Some(*name),
+        _ => None,
+    })
 }
 
 /// Every name that a body makes.

@@ -13,8 +13,10 @@ mod chunks;
 mod debug;
 mod declarators;
 mod extract;
+mod link;
 mod needs;
 mod splices;
 
 pub use extract::{ExtractError, Extracted, extract};
+pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use splices::{Rewritten, Splices};
