@@ -78,7 +78,7 @@ impl Declaration {
     }
 
     /// Takes names away, of which at least one stays.
-    pub(crate) fn keep(&self, splices: &mut Splices, stays: impl Fn(usize) -> bool) {
+    fn keep(&self, splices: &mut Splices, stays: impl Fn(usize) -> bool) {
         // A name goes with the comma before it; before the first one that stays, with that behind it.
         let mut before: Option<&Declared> = None;
         let mut gone: Option<u32> = None;
@@ -96,6 +96,23 @@ impl Declaration {
                 gone.get_or_insert(name.whole.start);
             }
         }
+    }
+
+    /// Takes names away and puts other declarations in front, each with its newline; `false` where nothing is to be left.
+    pub(crate) fn replace(
+        &self,
+        splices: &mut Splices,
+        span: Span,
+        stays: &[bool],
+        others: &[u8],
+    ) -> bool {
+        if stays.contains(&true) {
+            splices.insert(span.start, others);
+            self.keep(splices, |i| stays.get(i).copied().unwrap_or(true));
+        } else if !others.is_empty() {
+            splices.replace(span, others.trim_ascii_end());
+        }
+        stays.contains(&true) || !others.is_empty()
     }
 
     /// A declaration of one of the names that leaves its definition to another module.

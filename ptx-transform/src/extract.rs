@@ -1,19 +1,21 @@
 //! Some functions of a module with all they need, and nothing else.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use ptx_ir::{Body, Code, Diagnostic, Function, Item, Module, NameId, SectionId, Span, SymbolId};
+use ptx_ir::{
+    Body, Code, DeclId, Diagnostic, Item, Module, NameId, Operand, SectionId, Span, SymbolId,
+};
 use ptx_isa::Directive;
 
 use crate::chunks::{Chunk, Chunks};
 use crate::declarators::Declaration;
 use crate::needs::{Needs, symbol};
-use crate::{Rewritten, Splices, debug};
+use crate::{Rewritten, Splices, debug, heads};
 
 /// A part of a module.
 #[derive(Clone, Debug)]
@@ -103,7 +105,10 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
     let needs = Needs::of(module);
     let reached = needs.reach(roots.into_iter().chain(needs.opaque.iter().copied()));
     let chunks = Chunks::of(module);
-    let stays = |s: SymbolId| reached.has(needs.first(s));
+    let stays = |s: SymbolId| match reached.has(needs.first(s)) {
+        true => Stay::Whole,
+        false => Stay::Gone,
+    };
     let mut splices = Splices::new();
     let notes = keep(module, &chunks, &stays, &mut splices);
     Ok(Extracted {
@@ -114,64 +119,83 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
 
 /// The symbols of the functions of these names.
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
-    let find = |&name: &&str| {
-        let found = module
-            .function(name)
-            .and_then(|id| module.functions.get(id));
-        let Some(function) = found else {
-            let names = module.functions.values().map(|f| module.name(f.name));
-            let nearest = ptx_parse::suggest::name(name, names);
-            return Err(ExtractError::Unknown {
+    // Whether each function is defined: it has a body, or is another name of one that has.
+    let mut all: BTreeMap<&str, (Option<SymbolId>, bool)> = BTreeMap::new();
+    for f in module.functions.values() {
+        let entry = all.entry(module.name(f.name)).or_insert((f.symbol, false));
+        entry.1 |= f.body.is_some();
+    }
+    for d in module
+        .directives
+        .values()
+        .filter(|d| d.directive == Directive::Alias)
+    {
+        if let Some(Operand::Symbol(alias)) = module.pool.slice(d.args).first()
+            && let Some(symbol) = module.symbols.get(*alias)
+            && let Some(entry) = all.get_mut(module.name(symbol.name))
+        {
+            entry.1 = true;
+        }
+    }
+    let find = |&name: &&str| match all.get(name) {
+        Some((Some(symbol), true)) => Ok(*symbol),
+        Some(_) => Err(ExtractError::Undefined {
+            name: name.to_owned(),
+        }),
+        None => {
+            let nearest = ptx_parse::suggest::name(name, all.keys().copied());
+            Err(ExtractError::Unknown {
                 name: name.to_owned(),
                 nearest: nearest.map(str::to_owned),
-            });
-        };
-        match function.symbol {
-            Some(symbol) if is_defined(module, function) => Ok(symbol),
-            _ => Err(ExtractError::Undefined {
-                name: name.to_owned(),
-            }),
+            })
         }
     };
     functions.iter().map(find).collect()
 }
 
-/// Whether a function has a body, or is another name of one that has.
-fn is_defined(module: &Module, function: &Function) -> bool {
-    let alias = |d: &ptx_ir::DirectiveStmt| {
-        let first = module.pool.slice(d.args).first();
-        d.directive == Directive::Alias
-            && function.symbol.map(ptx_ir::Operand::Symbol).as_ref() == first
-    };
-    function.body.is_some() || module.directives.values().any(alias)
+/// What becomes of a name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stay {
+    /// It stays.
+    Whole,
+    /// It is declared, and defined elsewhere.
+    External,
+    /// It goes.
+    Gone,
 }
 
 /// Takes away everything but some names and what stands beside them; says what is lost by that.
 pub(crate) fn keep(
     module: &Module,
     chunks: &Chunks,
-    stays: &impl Fn(SymbolId) -> bool,
+    stays: &impl Fn(SymbolId) -> Stay,
     splices: &mut Splices,
 ) -> Vec<Diagnostic> {
     let kept = Kept::of(module, chunks, stays);
     let mut lost = None;
+    let mut declared = BTreeSet::new();
     for chunk in &chunks.all {
         match chunk.item {
-            Item::Decl(id) => {
-                let declarators = module.declarations.declarators(id);
-                let one = |i: usize| declarators.get(i).and_then(symbol).is_none_or(stays);
-                let count = (0..declarators.len()).filter(|i| one(*i)).count();
-                if count == 0 {
-                    splices.remove(chunk.removal());
-                } else if count < declarators.len() {
-                    Declaration::read(module, chunk.span).keep(splices, one);
+            Item::Decl(id) => declaration(module, chunk, id, stays, splices),
+            Item::Function(id) => {
+                let Some(function) = module.functions.get(id) else {
+                    continue;
+                };
+                match function.symbol.map_or(Stay::Whole, stays) {
+                    Stay::Whole => {}
+                    Stay::External if declared.insert(function.symbol) => {
+                        splices.replace(chunk.span, heads::external(module, chunk.id));
+                    }
+                    _ => splices.remove(chunk.removal()),
                 }
             }
             Item::Section(id) if !kept.sections.contains(&id) => {
                 lost.get_or_insert(chunk.span);
                 splices.remove(chunk.removal());
             }
-            _ if !kept.has(module, chunk, stays) => splices.remove(chunk.removal()),
+            Item::Directive(_) if !kept.has(module, chunk, stays) => {
+                splices.remove(chunk.removal());
+            }
             _ => {}
         }
     }
@@ -185,6 +209,36 @@ pub(crate) fn keep(
         first,
         "some of it speaks of what is not in this part"
     )]
+}
+
+fn declaration(
+    module: &Module,
+    chunk: &Chunk,
+    id: DeclId,
+    stays: &impl Fn(SymbolId) -> Stay,
+    splices: &mut Splices,
+) {
+    let declarators = module.declarations.declarators(id).iter();
+    let stays: Vec<Stay> = declarators
+        .map(|d| symbol(d).map_or(Stay::Whole, stays))
+        .collect();
+    let whole: Vec<bool> = stays.iter().map(|s| *s == Stay::Whole).collect();
+    if !whole.contains(&false) {
+        return;
+    }
+    let text = Declaration::read(module, chunk.span);
+    let mut others = Vec::new();
+    for (i, _) in stays
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| **s == Stay::External)
+    {
+        others.extend(text.external(module, i).unwrap_or_default());
+        others.push(b'\n');
+    }
+    if !text.replace(splices, chunk.span, &whole, &others) {
+        splices.remove(chunk.removal());
+    }
 }
 
 /// A note about debug information that is left out.
@@ -221,7 +275,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> bool) -> Self {
+    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> Self {
         let bodies = || bodies(module, chunks, stays).filter(|(_, kept)| *kept);
         let sections = if module.sections.is_empty() {
             BTreeSet::new()
@@ -236,27 +290,21 @@ impl Kept {
         Self { sections, files }
     }
 
-    /// Whether a function or a directive stays.
-    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> bool) -> bool {
-        match chunk.item {
-            Item::Function(id) => {
-                let symbol = module.functions.get(id).and_then(|f| f.symbol);
-                symbol.is_none_or(stays)
-            }
-            Item::Directive(id) => {
-                let Some(d) = module.directives.get(id) else {
-                    return true;
-                };
-                let first = module.pool.slice(d.args).first();
-                match (d.directive, first) {
-                    (Directive::Alias, Some(ptx_ir::Operand::Symbol(alias))) => stays(*alias),
-                    (Directive::File, _) => match (&self.files, debug::file(module, d)) {
-                        (Some(used), Some(number)) => used.contains(&number),
-                        _ => true,
-                    },
-                    _ => true,
-                }
-            }
+    /// Whether a directive stays.
+    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> Stay) -> bool {
+        let Item::Directive(id) = chunk.item else {
+            return true;
+        };
+        let Some(d) = module.directives.get(id) else {
+            return true;
+        };
+        let first = module.pool.slice(d.args).first();
+        match (d.directive, first) {
+            (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Stay::Whole,
+            (Directive::File, _) => match (&self.files, debug::file(module, d)) {
+                (Some(used), Some(number)) => used.contains(&number),
+                _ => true,
+            },
             _ => true,
         }
     }
@@ -266,23 +314,28 @@ impl Kept {
 fn bodies<'m>(
     module: &'m Module,
     chunks: &'m Chunks,
-    stays: &'m impl Fn(SymbolId) -> bool,
+    stays: &'m impl Fn(SymbolId) -> Stay,
 ) -> impl Iterator<Item = (&'m Body, bool)> {
     chunks.all.iter().filter_map(move |c| match c.item {
         Item::Function(id) => {
             let symbol = module.functions.get(id)?.symbol;
-            Some((module.body(id)?, symbol.is_none_or(stays)))
+            let stay = symbol.map_or(Stay::Whole, stays);
+            Some((module.body(id)?, stay == Stay::Whole))
         }
         _ => None,
     })
 }
 
 /// The names that only things have which go.
-fn gone(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> bool) -> BTreeSet<NameId> {
+fn gone(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> BTreeSet<NameId> {
     let mut gone = BTreeSet::new();
     let mut here = BTreeSet::new();
     for (id, symbol) in module.symbols.iter() {
-        let of = if stays(id) { &mut here } else { &mut gone };
+        let of = if stays(id) != Stay::Gone {
+            &mut here
+        } else {
+            &mut gone
+        };
         of.insert(symbol.name);
     }
     for (body, kept) in bodies(module, chunks, stays) {

@@ -13,10 +13,13 @@ mod chunks;
 mod debug;
 mod declarators;
 mod extract;
+mod heads;
 mod link;
 mod needs;
 mod splices;
+mod split;
 
 pub use extract::{ExtractError, Extracted, extract};
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use splices::{Rewritten, Splices};
+pub use split::{Split, split};

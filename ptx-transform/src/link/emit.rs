@@ -17,6 +17,7 @@ use crate::Splices;
 use crate::chunks::{Chunk, Chunks};
 use crate::declarators::Declaration;
 use crate::extract::directive;
+use crate::heads::{head, linkage};
 
 /// Whether a directive belongs to the header.
 pub(super) fn is_header(directive: Directive) -> bool {
@@ -323,16 +324,13 @@ impl<'m> Work<'m, '_> {
         let Some(splices) = self.splices.get_mut(input) else {
             return;
         };
-        if stays.contains(&true) {
-            splices.insert(chunk.span.start, &forwards);
-            let stays = |i: usize| stays.get(i).copied().unwrap_or(true);
-            Declaration::read(module, chunk.span).keep(splices, stays);
-        } else if !forwards.is_empty() {
-            splices.replace(chunk.span, forwards.trim_ascii_end());
-        } else if linkage == Some(Linkage::Extern) {
-            self.hollow(input, chunk);
-        } else {
-            splices.remove(chunk.removal());
+        let declaration = Declaration::read(module, chunk.span);
+        if !declaration.replace(splices, chunk.span, &stays, &forwards) {
+            if linkage == Some(Linkage::Extern) {
+                self.hollow(input, chunk);
+            } else {
+                splices.remove(chunk.removal());
+            }
         }
     }
 
@@ -447,48 +445,10 @@ impl<'m> Work<'m, '_> {
     }
 }
 
-/// The word of the linkage of an item, with the blanks behind it.
-fn linkage(module: &Module, span: Span) -> Option<Span> {
-    let text = span.of(module.source());
-    let mut tokens = Lexer::fragment(text);
-    let word = tokens.find(|t| !t.kind.is_trivia())?;
-    let is_linkage = matches!(
-        word.span.of(text),
-        b".visible" | b".extern" | b".weak" | b".common"
-    );
-    let mut end = word.span.end;
-    if let Some(next) = tokens.next().filter(|t| t.kind == TokenKind::Whitespace) {
-        end = next.span.end;
-    }
-    is_linkage.then(|| Span::new(word.span.start, end).shifted(span.start))
-}
-
-/// The head of a function as a declaration of it.
-fn head(module: &Module, item: ptx_ir::ItemId, hide: bool) -> Vec<u8> {
-    let whole = module.span(item);
-    let body = match module.items.get(item) {
-        Some(Item::Function(id)) => module.body(*id),
-        _ => None,
-    };
-    let mut span = Span::new(whole.start, body.map_or(whole.end, |b| b.base));
-    if hide && let Some(linkage) = linkage(module, whole) {
-        span.start = linkage.end;
-    }
-    let text = span.of(module.source());
-    let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
-    let end = tokens
-        .filter(|t| t.span.of(text) != b";" || t.span.end < text.len() as u32)
-        .last()
-        .map_or(0, |t| t.span.end);
-    let mut head = text.get(..end as usize).unwrap_or_default().to_vec();
-    head.push(b';');
-    head
-}
-
 /// Gives a declaration an alignment.
 fn align(module: &Module, prefix: Span, wanted: i64, splices: &mut Splices) {
     let text = prefix.of(module.source());
-    let mut found = false;
+    let (mut found, mut vector) = (false, false);
     let mut place = None;
     for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
         let at = token.span.shifted(prefix.start);
@@ -498,8 +458,13 @@ fn align(module: &Module, prefix: Span, wanted: i64, splices: &mut Splices) {
                 splices.replace(at, format!("{wanted}"));
                 return;
             }
-            // In front of the type.
-            (TokenKind::DotWord, _) => place = Some(at.start),
+            // In front of the type, and of the `.v4` before that.
+            (TokenKind::DotWord, word) => {
+                if !vector {
+                    place = Some(at.start);
+                }
+                vector = word.starts_with(b".v");
+            }
             _ => {}
         }
     }
