@@ -3,6 +3,7 @@
 
 mod canonical;
 mod extract;
+mod link;
 mod sections;
 
 use std::collections::BTreeMap;
@@ -58,6 +59,14 @@ const TRANSFORMS: &[Transform] = &[
     Transform {
         name: "extract",
         check: extract::check,
+    },
+    Transform {
+        name: "link",
+        check: link::again,
+    },
+    Transform {
+        name: "link-pair",
+        check: link::pair,
     },
 ];
 

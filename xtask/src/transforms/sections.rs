@@ -51,22 +51,11 @@ impl Sections {
         self.job
     }
 
-    /// The names of all that begin so.
-    pub(super) fn names<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = &'s str> {
-        let all = self.bytes.keys().map(String::as_str);
-        all.filter(move |n| n.starts_with(prefix))
-    }
-
     /// The first difference between the wanted sections of two cubins.
-    pub(super) fn difference(
-        &self,
-        other: &Self,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Option<String> {
+    pub(super) fn difference(&self, other: &Self, wanted: impl Fn(&str) -> bool) -> Option<String> {
         let names = self.bytes.keys().chain(other.bytes.keys());
-        names
-            .filter(|n| wanted(n))
-            .find_map(|name| match (self.bytes.get(name), other.bytes.get(name)) {
+        names.filter(|n| wanted(n)).find_map(|name| {
+            match (self.bytes.get(name), other.bytes.get(name)) {
                 (Some(_), None) => Some(format!("section {name} is gone")),
                 (None, Some(_)) => Some(format!("section {name} is new")),
                 (Some((m, _)), Some((n, _))) if m != n => {
@@ -74,9 +63,12 @@ impl Sections {
                 }
                 (Some((_, a)), Some((_, b))) => {
                     let at = a.iter().zip(b).position(|(x, y)| x != y)?;
-                    Some(format!("section {name}: byte {at:#x} is the first to differ"))
+                    Some(format!(
+                        "section {name}: byte {at:#x} is the first to differ"
+                    ))
                 }
                 (None, None) => None,
-            })
+            }
+        })
     }
 }
