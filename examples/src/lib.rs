@@ -9,6 +9,7 @@ pub mod hopper;
 pub mod kernel;
 #[rustfmt::skip]
 pub mod matmul;
+pub mod merged;
 pub mod peephole;
 pub mod saxpy;
 

@@ -9,7 +9,18 @@
 
 extern crate alloc;
 
+mod chunks;
+mod debug;
+mod declarators;
+mod extract;
+mod heads;
 pub mod instrument;
+mod link;
+mod needs;
 mod splices;
+mod split;
 
+pub use extract::{ExtractError, Extracted, extract};
+pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use splices::{Rewritten, Splices};
+pub use split::{Split, split};

@@ -2,7 +2,10 @@
 //! every rewritten file of the corpora beside that of the original.
 
 mod canonical;
+mod extract;
 mod instrument;
+mod link;
+mod sections;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -55,8 +58,20 @@ const TRANSFORMS: &[Transform] = &[
         check: canonical::check,
     },
     Transform {
+        name: "extract",
+        check: extract::check,
+    },
+    Transform {
         name: "instrument",
         check: instrument::check,
+    },
+    Transform {
+        name: "link",
+        check: link::again,
+    },
+    Transform {
+        name: "link-pair",
+        check: link::pair,
     },
 ];
 

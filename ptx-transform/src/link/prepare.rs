@@ -1,0 +1,235 @@
+//! Each module by itself made ready for company: debug sections that cannot stay go, and names that would clash get others.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::edit::OffsetMap;
+use ptx_ir::{Code, Diagnostic, FunctionKind, Item, LabelId, Module, NameId, Span, SymbolId};
+
+use super::globals::{self, Globals, Role, What};
+use super::{LinkDiagnostic, about};
+use crate::chunks::Chunks;
+use crate::extract::lost_note;
+use crate::{Rewritten, Splices, debug};
+
+/// A module that was changed, or not.
+#[derive(Default)]
+pub(super) struct Prepared {
+    changed: Option<(Module, OffsetMap)>,
+}
+
+impl Prepared {
+    /// The module to link.
+    pub(super) fn module<'m>(&'m self, original: &'m Module) -> &'m Module {
+        self.changed.as_ref().map_or(original, |(module, _)| module)
+    }
+
+    /// From the original text to that of the module.
+    pub(super) fn map(&self) -> Option<&OffsetMap> {
+        self.changed.as_ref().map(|(_, map)| map)
+    }
+
+    /// A place of the module in the original.
+    pub(super) fn to_old(&self, span: Span) -> Span {
+        let Some(map) = self.map() else { return span };
+        let start = map.to_old(span.start).unwrap_or_default();
+        let end = map.to_old(span.end.saturating_sub(1));
+        Span::new(start, end.map_or(start, |e| e + 1).max(start))
+    }
+
+    fn then(&mut self, next: Rewritten) {
+        let map = match self.map() {
+            Some(before) => before.then(&next.map),
+            None => next.map,
+        };
+        self.changed = Some((ptx_parse::parse(&next.text).module, map));
+    }
+}
+
+/// Prepares every module.
+pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Prepared> {
+    let mut all: Vec<Prepared> = modules.iter().map(|_| Prepared::default()).collect();
+    let with_sections = |m: &&&Module| !m.sections.is_empty();
+    if modules.iter().filter(with_sections).count() > 1 {
+        for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
+            if let Some((without, first)) = without_sections(module) {
+                prepared.then(without);
+                let why = "that of several modules cannot be put together";
+                found.push(about(input, lost_note(first, why)));
+            }
+        }
+    }
+    let current: Vec<&Module> = all.iter().zip(modules).map(|(p, m)| p.module(m)).collect();
+    let renamings = renamings(&current, found);
+    let mut renamed = Vec::new();
+    for (input, (module, renaming)) in current.iter().zip(&renamings).enumerate() {
+        renamed.push(rename(module, renaming, input, found));
+    }
+    for (prepared, rewritten) in all.iter_mut().zip(renamed) {
+        if let Some(rewritten) = rewritten {
+            prepared.then(rewritten);
+        }
+    }
+    all
+}
+
+/// The module without debug sections but for those that its code needs.
+fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
+    let needed = debug::needed(module, module.bodies.values(), |_| true);
+    let mut splices = Splices::new();
+    let mut first = None;
+    for chunk in &Chunks::of(module).all {
+        if let Item::Section(id) = chunk.item
+            && !needed.contains(&id)
+        {
+            first.get_or_insert(chunk.span);
+            splices.remove(chunk.removal());
+        }
+    }
+    Some((splices.apply(module.source()), first?))
+}
+
+/// The new names for one module.
+#[derive(Default)]
+struct Renaming {
+    symbols: Vec<(SymbolId, String)>,
+    /// Labels by their old name, in all bodies.
+    labels: BTreeMap<NameId, String>,
+}
+
+fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
+    let globals: Vec<Globals<'_>> = modules.iter().map(|m| globals::of(m)).collect();
+    let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (input, names) in globals.iter().enumerate() {
+        for name in names.keys() {
+            holders.entry(name).or_default().push(input);
+        }
+    }
+    let mut all: Vec<Renaming> = modules.iter().map(|_| Renaming::default()).collect();
+    let mut fresh = Fresh {
+        modules,
+        taken: BTreeSet::new(),
+    };
+    for (name, inputs) in holders.iter().filter(|(_, inputs)| inputs.len() > 1) {
+        let role = |input: usize| globals.get(input).and_then(|g| g.get(name));
+        let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
+        // One keeps the name: what others see, what debug information speaks of, or the first.
+        let shared = inputs.iter().any(|i| !is_private(*i));
+        let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections.is_empty());
+        let kept = inputs.iter().find(spoken).or(inputs.first());
+        for &input in inputs {
+            if !is_private(input) || !shared && kept == Some(&input) {
+                continue;
+            }
+            let Some(global) = role(input) else { continue };
+            let new = fresh.name(name, input);
+            if let (Some(module), What::Function(f)) = (modules.get(input), global.what) {
+                let kind = module.functions.get(f).map(|f| f.kind);
+                if kind == Some(FunctionKind::Entry) {
+                    let message = format!("the kernel `{name}` is called `{new}` in the result");
+                    let at = globals::place(module, global.item, name);
+                    let d = Diagnostic::warning(Code::RenamedKernel, at, message);
+                    found.push(about(input, d));
+                }
+            }
+            if let Some(renaming) = all.get_mut(input) {
+                renaming.symbols.push((global.symbol, new));
+            }
+        }
+    }
+    // A label further down loses against a name of the module.
+    for (input, (module, renaming)) in modules.iter().zip(&mut all).enumerate() {
+        let spoken = spoken(modules, input);
+        for body in module.bodies.values() {
+            for label in body.labels.values() {
+                let name = module.name(label.name);
+                let own = globals.get(input).is_some_and(|g| g.contains_key(name));
+                let clashes = holders.contains_key(name) && !own || spoken.contains(name);
+                if clashes && !renaming.labels.contains_key(&label.name) {
+                    renaming.labels.insert(label.name, fresh.name(name, input));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The names that the debug sections of other modules speak of.
+fn spoken<'m>(modules: &[&'m Module], input: usize) -> BTreeSet<&'m str> {
+    let others = modules.iter().enumerate().filter(|(i, _)| *i != input);
+    let mut names = BTreeSet::new();
+    for (_, module) in others {
+        for section in module.sections.values() {
+            let mentioned = debug::mentions(&module.pool, section);
+            names.extend(mentioned.into_iter().map(|n| module.name(n)));
+        }
+    }
+    names
+}
+
+/// Names that nothing has.
+struct Fresh<'m> {
+    modules: &'m [&'m Module],
+    taken: BTreeSet<String>,
+}
+
+impl Fresh<'_> {
+    fn name(&mut self, old: &str, input: usize) -> String {
+        let mut number = input + 1;
+        loop {
+            let name = format!("{old}${number}");
+            let mut modules = self.modules.iter();
+            let known = modules.any(|m| m.names.find(name.as_bytes()).is_some());
+            if !known && self.taken.insert(name.clone()) {
+                return name;
+            }
+            number += self.modules.len().max(1);
+        }
+    }
+}
+
+/// The module under its new names; `None` where it has the old ones.
+fn rename(
+    module: &Module,
+    renaming: &Renaming,
+    input: usize,
+    found: &mut Vec<LinkDiagnostic>,
+) -> Option<Rewritten> {
+    if renaming.symbols.is_empty() && renaming.labels.is_empty() {
+        return None;
+    }
+    let mut module = module.clone();
+    let mut refused = |name: String| {
+        let message = format!("`{name}` is a name of two modules and cannot be changed");
+        let d = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
+        found.push(about(input, d));
+    };
+    for (symbol, new) in &renaming.symbols {
+        if module.rename_symbol(*symbol, new).is_err() {
+            refused(new.clone());
+        }
+    }
+    let functions: Vec<_> = module.definitions().map(|(id, ..)| id).collect();
+    for function in functions {
+        let wanted: Vec<(LabelId, &String)> = match module.body(function) {
+            Some(body) => {
+                let all = body.labels.iter();
+                all.filter_map(|(id, l)| Some((id, renaming.labels.get(&l.name)?)))
+                    .collect()
+            }
+            None => Vec::new(),
+        };
+        for (label, new) in wanted {
+            let renamed = module
+                .edit(function)
+                .and_then(|mut e| e.rename_label(label, new));
+            if renamed.is_err() {
+                refused(new.clone());
+            }
+        }
+    }
+    let (text, map) = ptx_print::verbatim_with_map(&module);
+    Some(Rewritten { text, map })
+}
