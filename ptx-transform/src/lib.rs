@@ -24,3 +24,8 @@ pub use extract::{ExtractError, Extracted, extract};
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use splices::{Rewritten, Splices};
 pub use split::{Split, split};
+
+/// `docs/transforming.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transforming.md")]
+struct Tour;
