@@ -235,6 +235,26 @@ fn sizes_that_are_operands() {
 }
 
 #[test]
+fn once_a_function() {
+    let body = "\t@p st.global.b32 [d0], 1;\n\tst.global.b32 [d1], 2;\n";
+    let (text, _) = probed(body, When::Before, |probe| {
+        let seven = probe.at_entry(0, ScalarType::B64, |probe, register| {
+            probe.emit("mov.b64", &[register, Operand::Small(7)])
+        })?;
+        let address = probe.address(0)?.unwrap();
+        let behind = probe.plus(address, 4)?;
+        probe.emit("max.u64", &[behind, behind, seven])
+    });
+    // It stands before all else, without the guard of the first place that asked.
+    assert!(!text.contains("mov.b64"), "{text}");
+    assert_eq!(
+        text.matches("max.u64 b64_0, b64_0, kept_0;").count(),
+        2,
+        "{text}"
+    );
+}
+
+#[test]
 fn labels_and_locations_stay_before() {
     let body = "\tbra L;\nL:\n\t.loc 1 2 3\n\tld.global.b32 r0, [d0];\nM:\n\t@p bra L;\n";
     let mut module =
